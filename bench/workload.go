@@ -13,6 +13,7 @@ type Workload struct {
 	Net      bool               `json:"net,omitempty"`     // count in the present state, not in history
 	Inject   Inject             `json:"inject"`
 	Repair   Repair             `json:"repair"`
+	Drifts   []Drift            `json:"drifts,omitempty"` // what boundary parameter-drift may change, in the order of DriftNames
 }
 
 // ProviderUse names the provider of a workload and the contract that it keeps.
@@ -138,3 +139,15 @@ type Repair struct {
 	Drift map[string]any `json:"drift,omitempty"` // arguments that a drift changes
 	Tool  string         `json:"tool,omitempty"`  // with other-tool
 }
+
+// Drift is one way in which a model may change the struck call when it makes it again. Args are the
+// arguments that it changes or adds; with Tool they are all arguments of the call of that other tool.
+type Drift struct {
+	Name string         `json:"name"` // one of DriftNames
+	Args map[string]any `json:"args"`
+	Tool string         `json:"tool,omitempty"` // with other-tool
+}
+
+// DriftNames lists the kinds of drift: an optional field more, 2500 written "2500.00", free text in other
+// words, another name of the target, another tool.
+var DriftNames = []string{"optional-field", "number-format", "free-text", "target-alias", "other-tool"}
