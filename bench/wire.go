@@ -53,6 +53,7 @@ type OfferedTool struct {
 	ReadOnly    bool            `json:"read_only"`       // by the catalogue, not by annotation
 	Annotations Annotations     `json:"annotations"`
 	Contract    OfferedContract `json:"contract"`
+	Arguments   []string        `json:"arguments,omitempty"` // names of the arguments that its schema has; empty: not told
 }
 
 // OfferedContract is the advertised contract in the one schema of the wire.
@@ -68,6 +69,7 @@ type OfferedContract struct {
 	CommitsWithinKnown  bool    `json:"commits_within_known,omitempty"`
 	Unique              bool    `json:"unique,omitempty"`
 	NaturallyIdempotent bool    `json:"naturally_idempotent,omitempty"`
+	ErrorsTyped         bool    `json:"errors_typed,omitempty"` // an answer that says "not executed" can be believed; false: wording proves nothing
 }
 
 // TurnOrder hands over a turn. The same turn and call ids come again when it is redelivered.
