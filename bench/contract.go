@@ -34,6 +34,7 @@ type KeyTerms struct {
 	Saves       string        `json:"saves,omitempty"`       // what is stored: "success", "executed" (failures of the execution too)
 	Replay      string        `json:"replay,omitempty"`      // "stored", "current"
 	Marker      string        `json:"marker,omitempty"`      // header that marks a replay
+	InFlight    string        `json:"in_flight,omitempty"`   // where a key in work is noted: "memory" (default: a crash forgets it) or "durable" (a crash leaves it in use)
 }
 
 // LookUpTerms describe how the caller can ask whether an effect exists.
@@ -41,4 +42,7 @@ type LookUpTerms struct {
 	Kind string        `json:"kind,omitempty"` // "none" (default), "authoritative", "bounded", "lags" (without a documented limit)
 	By   string        `json:"by,omitempty"`   // "identity" (of the intent: a reference) or "attributes"
 	Lag  time.Duration `json:"lag,omitempty"`  // with "bounded": documented limit, virtual time
+
+	LagReads int           `json:"lag_reads,omitempty"` // look-ups after the commit that do not see it yet
+	Forgets  time.Duration `json:"forgets,omitempty"`   // an older object is not found any more (closed, stopped); 0: never
 }
