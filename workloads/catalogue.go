@@ -1,0 +1,166 @@
+package workloads
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// Catalogue holds the words that a workload file may use: what the providers, contracts and tools that
+// exist are called, and of what type their values are.
+type Catalogue struct {
+	Providers  map[string]Provider // by kind
+	Contracts  map[string]string   // name of a contract -> kind of the provider that can keep it
+	Tools      map[string]Tool
+	Boundaries []bench.Boundary
+}
+
+// Provider is a kind of provider: its effect classes with their attributes.
+type Provider struct {
+	Classes map[string][]Value
+}
+
+// Tool is a tool of the catalogue. Args do not name idempotency_key, nor the reference of a tool that
+// takes one for the effect that it makes: these are the system's to fill.
+type Tool struct {
+	Provider       string // kind
+	Makes          string // class of the effects that a call makes; empty: a read-only tool
+	TakesReference bool
+	Args           []Value
+}
+
+// ReadOnly says that a call of the tool changes nothing.
+func (t Tool) ReadOnly() bool { return t.Makes == "" }
+
+// Value is an argument of a tool or an attribute of an effect.
+type Value struct {
+	Name     string
+	Type     Type
+	Required bool  // arguments: a call without it is refused
+	Free     bool  // free text: what a model may put in other words
+	Min, Max int64 // numbers: range; both 0: any that a float64 holds exactly
+}
+
+// Type is the type of a value.
+type Type int
+
+const (
+	Text   Type = iota
+	Number      // a whole number
+	TextOrNumber
+	TextOrMany // one text, or a list of texts
+)
+
+// Arguments that no file fills.
+const (
+	keyArgument       = "idempotency_key"
+	referenceArgument = "reference"
+)
+
+// Known returns the catalogue of the providers and tools that come with the harness.
+func Known() Catalogue {
+	order := Value{Name: "order", Required: true}
+	amount := Value{Name: "amount", Type: Number, Required: true, Min: 1, Max: 99_999_999}
+	reference := Value{Name: referenceArgument}
+	document := Value{Name: "document", Required: true}
+	table := Value{Name: "table", Required: true}
+	key := Value{Name: "key", Required: true}
+	rowValue := Value{Name: "value", Type: TextOrNumber, Required: true, Free: true}
+	path := Value{Name: "path", Required: true}
+	either := func(name string) Value { return Value{Name: name, Type: TextOrNumber} }
+	text := func(name string) Value { return Value{Name: name} }
+	free := func(name string) Value { return Value{Name: name, Free: true} }
+	needed := func(v Value) Value { v.Required = true; return v }
+
+	return Catalogue{
+		Providers: map[string]Provider{
+			"payments": {Classes: map[string][]Value{
+				"refund": {order, amount, free("reason")},
+				"charge": {order, amount, text("currency"), free("description")},
+			}},
+			"tasks": {Classes: map[string][]Value{
+				"task": {text("family"), text("cluster"), either("size"), text("group")},
+			}},
+			"tickets": {Classes: map[string][]Value{
+				"ticket": {reference, free("title"), text("queue"), either("priority"), free("body")},
+			}},
+			"mail":  {Classes: map[string][]Value{"message": {text("to"), free("subject"), free("body")}}},
+			"lines": {Classes: map[string][]Value{"line": {document, free("text")}}},
+			"files": {Classes: map[string][]Value{
+				"file":     {path, free("content")},
+				"deletion": {path},
+			}},
+			"rows": {Classes: map[string][]Value{"row": {table, key, rowValue}}},
+		},
+		Contracts: map[string]string{
+			"stripe-v1":               "payments",
+			"payments-no-key":         "payments",
+			"stripe-v1-unenforced":    "payments",
+			"stripe-v1-forgets-early": "payments",
+			"ecs-run-task":            "tasks",
+			"ecs-run-task-waits":      "tasks",
+			"ecs-no-token":            "tasks",
+			"ecs-started-by":          "tasks",
+			"tickets-authoritative":   "tickets",
+			"tickets-stale":           "tickets",
+			"tickets-lags":            "tickets",
+			"tickets-lags-reads":      "tickets",
+			"tickets-open-only":       "tickets",
+			"tickets-no-look-up":      "tickets",
+			"tickets-stale-unbounded": "tickets",
+			"mail-no-key":             "mail",
+			"lines-no-key":            "lines",
+			"lines-keyed":             "lines",
+			"files-put":               "files",
+			"files-delete-newest":     "files",
+			"rows-unique":             "rows",
+			"rows-unenforced":         "rows",
+		},
+		Tools: map[string]Tool{
+			"refund_order": {Provider: "payments", Makes: "refund", Args: []Value{order, amount, free("reason")}},
+			"charge_order": {Provider: "payments", Makes: "charge",
+				Args: []Value{order, amount, text("currency"), free("description")}},
+			"list_refunds": {Provider: "payments", Args: []Value{order}},
+			"list_charges": {Provider: "payments", Args: []Value{order}},
+			"run_task": {Provider: "tasks", Makes: "task", TakesReference: true, Args: []Value{
+				needed(text("family")), text("cluster"), either("size"), text("group"),
+				{Name: "count", Type: Number, Min: 1, Max: 10}}}, // ECS RunTask takes at most ten at a time
+			"list_tasks": {Provider: "tasks", Args: []Value{reference, text("cluster")}},
+			"create_ticket": {Provider: "tickets", Makes: "ticket", TakesReference: true,
+				Args: []Value{needed(free("title")), text("queue"), either("priority"), free("body")}},
+			"find_ticket": {Provider: "tickets", Args: []Value{needed(reference)}},
+			"send_message": {Provider: "mail", Makes: "message", Args: []Value{
+				{Name: "to", Type: TextOrMany, Required: true}, needed(free("subject")), free("body")}},
+			"append_line":   {Provider: "lines", Makes: "line", Args: []Value{document, needed(free("text"))}},
+			"read_document": {Provider: "lines", Args: []Value{document}},
+			"put_file":      {Provider: "files", Makes: "file", Args: []Value{path, needed(free("content"))}},
+			"delete_newest": {Provider: "files", Makes: "deletion", Args: []Value{needed(text("prefix"))}},
+			"list_files":    {Provider: "files", Args: []Value{needed(text("prefix"))}},
+			"insert_row":    {Provider: "rows", Makes: "row", Args: []Value{table, key, rowValue}},
+			"find_row":      {Provider: "rows", Args: []Value{table, key}},
+		},
+		Boundaries: bench.Boundaries,
+	}
+}
+
+// names returns the sorted keys of m.
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// classes returns every effect class of every provider.
+func (c Catalogue) classes() map[string][]Value {
+	all := map[string][]Value{}
+	for _, p := range c.Providers {
+		maps.Copy(all, p.Classes)
+	}
+	return all
+}
+
+// find returns the value of that name.
+func find(values []Value, name string) (Value, bool) {
+	i := slices.IndexFunc(values, func(v Value) bool { return v.Name == name })
+	if i < 0 {
+		return Value{}, false
+	}
+	return values[i], true
+}
