@@ -182,7 +182,9 @@ func TestRejudgeReplacesVerdictsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	judge := func(bench.Evidence) bench.Judged { return bench.Judged{Verdict: bench.Exact, Reason: "now with a reason"} }
+	judge := func(bench.Evidence) bench.Judged {
+		return bench.Judged{Verdict: bench.Exact, Reason: "now with a reason"}
+	}
 	c, err := s.Rejudge(context.Background(), judge)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,374 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// listed is how many rows a list in the text report shows; the rest is in the JSON report, and counted.
+const listed = 25
+
+// Text writes the report for a terminal of up to 100 columns. where says where the full report lies, or how to
+// get it; "" prints no such line.
+func (r *Report) Text(w io.Writer, where string) error {
+	p := &printer{w: w}
+	p.head(r)
+	p.matrix(r)
+	p.metrics(r)
+	p.regret(r)
+	p.controls(r)
+	p.notable(r)
+	p.invalid(r)
+	if where != "" {
+		p.line("\n%s", where)
+	}
+	return p.err
+}
+
+// printer keeps the first error of its writer.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	n, err := p.w.Write(b)
+	p.err = err
+	return n, err
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+func (p *printer) table(header []string, align []tw.Align, rows [][]string) {
+	var out strings.Builder
+	t := tablewriter.NewTable(&out,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Borders: tw.BorderNone,
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone}})),
+		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithAlignment(align), tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
+		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}), tablewriter.WithTrimSpace(tw.On))
+	t.Header(header)
+	if err := t.Bulk(rows); err != nil {
+		p.err = cmp.Or(p.err, err)
+		return
+	}
+	if err := t.Render(); err != nil {
+		p.err = cmp.Or(p.err, err)
+		return
+	}
+	for line := range strings.Lines(out.String()) {
+		p.line("%s", strings.TrimRight(line, " \n"))
+	}
+}
+
+func (p *printer) head(r *Report) {
+	run := r.Run
+	p.line("suite %s, seed %d, %d of %d trials on substrate %s", run.Suite, run.Seed, run.Trials, run.Planned, run.Substrate)
+	var facts []string
+	if run.Seconds > 0 {
+		facts = append(facts, fmt.Sprintf("%.1f s", run.Seconds))
+	}
+	if run.Commit != "" {
+		c := run.Commit[:min(12, len(run.Commit))]
+		if run.Dirty {
+			c += " (dirty)"
+		}
+		facts = append(facts, "commit "+c)
+	}
+	if m := run.Machine; len(m) > 0 {
+		facts = append(facts, fmt.Sprintf("%s/%s, %s CPUs", m["os"], m["arch"], m["cpus"]))
+	}
+	if len(facts) > 0 {
+		p.line("%s", strings.Join(facts, "; "))
+	}
+	if run.Interrupted {
+		p.line("INTERRUPTED: go on with --resume; until then this is a part of the run")
+	}
+}
+
+// square is a system at a boundary.
+type square struct{ trials, exact, safe, violation, invalid, unjudged int }
+
+func (s *square) add(c Cell) {
+	s.trials += c.Trials
+	s.exact += c.Exact
+	s.safe += c.Safe
+	s.violation += c.Violation
+	s.invalid += c.Invalid
+	s.unjudged += c.Unjudged
+}
+
+// String is the worst verdict with the number of trials that got it. Trials that prove nothing show as
+// ? where there is nothing else.
+func (s square) String() string {
+	switch {
+	case s.violation > 0:
+		return "V" + strconv.Itoa(s.violation)
+	case s.safe > 0:
+		return "s" + strconv.Itoa(s.safe)
+	case s.exact > 0:
+		return "e" + strconv.Itoa(s.exact)
+	case s.trials > 0:
+		return "?" + strconv.Itoa(s.trials)
+	}
+	return "."
+}
+
+func (p *printer) matrix(r *Report) {
+	columns := append([]bench.Boundary{bench.NoFault}, bench.Boundaries...)
+	for _, c := range r.Cells { // extensions
+		if !slices.Contains(columns, c.Boundary) {
+			columns = append(columns, c.Boundary)
+		}
+	}
+	squares := map[string]map[bench.Boundary]*square{}
+	for _, c := range r.Cells {
+		if squares[c.System] == nil {
+			squares[c.System] = map[bench.Boundary]*square{}
+		}
+		if squares[c.System][c.Boundary] == nil {
+			squares[c.System][c.Boundary] = &square{}
+		}
+		squares[c.System][c.Boundary].add(c)
+	}
+	p.line("\nWorst verdict at each boundary, trials that got it: V violation, s safe, e exact, . none, ? no proof")
+	header, align := []string{"system"}, []tw.Align{tw.AlignLeft}
+	for i := range columns {
+		name := strconv.Itoa(i)
+		if i == 0 {
+			name = "ctl"
+		}
+		header, align = append(header, name), append(align, tw.AlignLeft)
+	}
+	var rows [][]string
+	for _, system := range slices.Sorted(maps.Keys(squares)) {
+		row := []string{system}
+		for _, b := range columns {
+			s := squares[system][b]
+			if s == nil {
+				s = &square{}
+			}
+			row = append(row, s.String())
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, align, rows)
+	var legend []string
+	for i, b := range columns[1:] {
+		legend = append(legend, fmt.Sprintf("%d %s", i+1, b))
+	}
+	p.line("ctl no fault")
+	for c := range slices.Chunk(legend, 3) {
+		p.line("%s", strings.Join(c, ", "))
+	}
+}
+
+func (p *printer) metrics(r *Report) {
+	type sums struct {
+		square
+		extra, with, missing, dedup, unresolved int
+	}
+	all := map[string]*sums{}
+	for _, c := range r.Cells {
+		s := all[c.System]
+		if s == nil {
+			s = &sums{}
+			all[c.System] = s
+		}
+		s.add(c)
+		s.extra += c.Extra
+		s.with += c.TrialsWithExtra
+		s.missing += c.Missing
+		s.dedup += c.FalseDedup
+		s.unresolved += c.Unresolved
+	}
+	p.line("\nExtra effects (trials that have one), missing and falsely deduplicated units, unresolved intents")
+	right := tw.AlignRight
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
+		row := []string{name}
+		for _, n := range []int{s.trials, s.exact, s.safe, s.violation} {
+			row = append(row, strconv.Itoa(n))
+		}
+		row = append(row, fmt.Sprintf("%d (%d)", s.extra, s.with))
+		for _, n := range []int{s.missing, s.dedup, s.unresolved, s.invalid + s.unjudged} {
+			row = append(row, strconv.Itoa(n))
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{"system", "trials", "exact", "safe", "viol.", "extra", "missing", "dedup", "unresolved", "no proof"},
+		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right, right, right}, rows)
+}
+
+func (p *printer) regret(r *Report) {
+	if len(r.Classes) == 0 {
+		return
+	}
+	type sums struct{ exact, by0, by1, by2, beaten, open, lucky int }
+	all := map[string]*sums{}
+	var worst []Class
+	for _, c := range r.Classes {
+		s := all[c.System]
+		if s == nil {
+			s = &sums{}
+			all[c.System] = s
+		}
+		if c.Lucky {
+			s.lucky++
+		}
+		if c.Bound == bench.MarkExact {
+			s.exact++
+		}
+		switch {
+		case c.Regret == nil:
+			s.open++
+		case *c.Regret < 0:
+			s.beaten++
+			worst = append(worst, c)
+		case *c.Regret == 0:
+			s.by0++
+		case *c.Regret == 1:
+			s.by1++
+		default:
+			s.by2++
+			worst = append(worst, c)
+		}
+	}
+	p.line("\nRegret by class of cells that look alike: 0 at the bound, 2 a violation where exact was possible")
+	right := tw.AlignRight
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
+		row := []string{name}
+		for _, n := range []int{s.exact, s.by0, s.by1, s.by2, s.beaten, s.open, s.lucky} {
+			row = append(row, strconv.Itoa(n))
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{"system", "bound exact", "regret 0", "regret 1", "regret 2", "below 0", "not whole", "lucky"},
+		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right}, rows)
+	slices.SortStableFunc(worst, func(a, b Class) int { return cmp.Compare(*a.Regret, *b.Regret) })
+	for _, c := range worst {
+		if *c.Regret < 0 {
+			p.line("BOUND BEATEN by %s: %s, class %s: bound %s, mark %s. The bound is wrong, or the judge is.", c.System, c.Workload, c.Class, c.Bound, c.Mark)
+		}
+	}
+}
+
+func (p *printer) controls(r *Report) {
+	title := "as known"
+	if !r.ControlsOK {
+		title = "NOT AS KNOWN: this run proves nothing"
+	} else if !slices.ContainsFunc(r.Controls, func(c Control) bool { return c.Looked > 0 }) {
+		title = "none in this run"
+	}
+	p.line("\nControls: %s", title)
+	var rows [][]string
+	for _, c := range r.Controls {
+		rows = append(rows, []string{c.System, c.Expected, c.short()})
+	}
+	p.table([]string{"control", "must show", "came out"}, []tw.Align{tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
+	for _, c := range r.Controls {
+		for _, where := range c.Amiss[:min(len(c.Amiss), 5)] {
+			p.line("  %s did not show it in %s", c.System, where)
+		}
+		p.more(len(c.Amiss)-5, "places")
+	}
+}
+
+func (p *printer) more(n int, what string) {
+	if n > 0 {
+		p.line("  and %d more %s: see the JSON report", n, what)
+	}
+}
+
+// notable lists repeated cells with a violation, or with repetitions that disagree, with their interval.
+func (p *printer) notable(r *Report) {
+	var cells []Cell
+	for _, c := range r.Cells {
+		if valid := c.Exact + c.Safe + c.Violation; valid > 1 {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) == 0 {
+		return
+	}
+	slices.SortStableFunc(cells, func(a, b Cell) int {
+		return cmp.Or(-cmp.Compare(weight(a), weight(b)), -cmp.Compare(a.Violation, b.Violation))
+	})
+	p.line("\nRepeated cells: violations with the exact 95 %% interval of each cell by itself; ~ trials disagree")
+	var rows [][]string
+	for _, c := range cells[:min(listed, len(cells))] {
+		share := Share(c.Violation, c.Exact+c.Safe+c.Violation)
+		if c.Unsteady {
+			share += " ~"
+		}
+		where := strconv.Itoa(rank(c.Boundary)) + " " + c.Variant
+		if c.Boundary == bench.NoFault {
+			where = "control"
+		}
+		rows = append(rows, []string{c.System, clip(c.Workload, 20), clip(where, 24), share})
+	}
+	left := tw.AlignLeft
+	p.table([]string{"system", "workload", "boundary, variant", "violations"}, []tw.Align{left, left, left, left}, rows)
+	p.more(len(cells)-listed, "repeated cells")
+}
+
+// weight puts unsteady cells first, then those with violations.
+func weight(c Cell) int {
+	switch {
+	case c.Unsteady:
+		return 2
+	case c.Violation > 0:
+		return 1
+	}
+	return 0
+}
+
+func (p *printer) invalid(r *Report) {
+	reasons := map[string]int{}
+	unjudged := 0
+	for _, c := range r.Cells {
+		unjudged += c.Unjudged
+		for reason, n := range c.InvalidReasons {
+			reasons[reason] += n
+		}
+	}
+	if unjudged > 0 {
+		p.line("\nUnjudged trials: %d; run `sixthcopy judge` on the run's file", unjudged)
+	}
+	if len(reasons) == 0 {
+		return
+	}
+	p.line("\nInvalid trials, which prove nothing and blame no system:")
+	names := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+		return cmp.Or(-cmp.Compare(reasons[a], reasons[b]), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(listed, len(names))] {
+		p.line("  %d  %s", reasons[name], clip(name, 90))
+	}
+	p.more(len(names)-listed, "reasons")
+}
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
