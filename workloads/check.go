@@ -167,6 +167,7 @@ func (c *checker) slotsOf(in intentAt) []slotAt {
 func (c *checker) twins(in intentAt) {
 	v := in.v.get("twin_of")
 	if v == nil {
+		c.undeclared(in)
 		return
 	}
 	other, ok := c.intents[in.TwinOf]
@@ -187,6 +188,32 @@ func (c *checker) twins(in intentAt) {
 	if in.Call.Tool != other.Call.Tool || !reflect.DeepEqual(business(in), business(other)) {
 		c.on(v.node, "%s.twin_of: %s and %s differ in tool or effects: twins have equal ones", in.path, in.ID, in.TwinOf)
 	}
+}
+
+// undeclared reports an intent that equals an earlier one without saying so: calls are attributed to
+// intents by business attributes, so an equal intent must be a twin.
+func (c *checker) undeclared(in intentAt) {
+	for _, first := range c.order {
+		switch {
+		case first.path == in.path:
+			return
+		case len(in.Slots) == 0 || c.incomplete || first.Call.Tool != in.Call.Tool || !reflect.DeepEqual(business(first), business(in)):
+		case !c.leads(first, in.ID):
+			c.on(in.v.node, "%s: %s wants the same effects as %s: expected twin_of: %s", in.path, in.ID, first.ID, first.ID)
+			return
+		}
+	}
+}
+
+// leads says whether the twins of an intent lead to id.
+func (c *checker) leads(in intentAt, id string) bool {
+	for range c.order {
+		if in.TwinOf == "" || in.TwinOf == id {
+			return in.TwinOf == id
+		}
+		in = c.intents[in.TwinOf]
+	}
+	return false
 }
 
 // business returns what twins have in common: their slots without the names.
@@ -221,7 +248,7 @@ func (c *checker) offered(tool *value, path string) {
 	if slices.ContainsFunc(c.root.get("tools").names(), func(k *yaml.Node) bool { return k.Value == tool.text() }) {
 		return // offered, but what it says there cannot be read
 	}
-	c.on(tool.node, "%s: %s is not offered: add it to tools, or %s", path, tool.text(), oneOf(tool.text(), keys(c.root.get("tools"))))
+	c.on(tool.node, "%s: %s is not offered: %s, or add it to tools", path, tool.text(), oneOf(tool.text(), keys(c.root.get("tools"))))
 }
 
 func keys(v *value) []string {
@@ -274,9 +301,9 @@ func (c *checker) fits(s slotAt, tool Tool) {
 		}
 		given, ok := args.fields[k.Value]
 		switch {
-		case !ok:
+		case !ok && len(args.keys) == len(args.node.Content)/2: // else it may be one that could not be read
 			c.on(k, "%s.match: the call gives no %s: no effect of it fills this slot", s.path, k.Value)
-		case given != nil && !gives(given.plain(), want.plain()):
+		case ok && given != nil && !gives(given.plain(), want.plain()):
 			c.on(want.node, "%s.match.%s: expected %v as in the call, got %v", s.path, k.Value, given.plain(), want.plain())
 		}
 	}
@@ -354,7 +381,7 @@ func (c *checker) outcomes() {
 		}
 		path := fmt.Sprintf("outcomes[%d]", i)
 		for j, other := range c.w.Outcomes[:i] {
-			if reflect.DeepEqual(o, other) {
+			if reflect.DeepEqual(o, other) && v.whole() && c.root.get("outcomes").list()[j].whole() {
 				c.on(v.node, "%s: the same as outcomes[%d]: expected outcomes that differ", path, j)
 				break
 			}

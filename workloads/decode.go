@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 )
@@ -98,6 +97,7 @@ func turn(v *value, ordinal int) bench.Turn {
 
 func intent(v *value) bench.Intent {
 	in := bench.Intent{
+		Slots:     []bench.Slot{},
 		ID:        v.get("id").text(),
 		TwinOf:    v.get("twin_of").text(),
 		Principal: v.get("principal").text(),
@@ -152,15 +152,4 @@ func (v *value) textOr(otherwise string) string {
 		return otherwise
 	}
 	return v.text()
-}
-
-// slots returns all slots of a workload, in the order of the file.
-func slots(w bench.Workload) []bench.Slot {
-	var all []bench.Slot
-	for _, t := range w.Turns {
-		for _, in := range t.Intents {
-			all = append(all, in.Slots...)
-		}
-	}
-	return slices.Clip(all)
 }

@@ -18,14 +18,16 @@ func (c *checker) repair() {
 	}
 	drift, tool := v.get("drift"), v.get("tool")
 	has := func(name string) bool { _, ok := v.fields[name]; return ok }
-	switch {
-	case kind == "drift" && !has("drift"):
+	if kind == "drift" && !has("drift") {
 		c.on(v.node, "repair: a drift needs the arguments that it changes: {kind: drift, drift: {...}}")
-	case kind != "drift" && drift != nil:
+	}
+	if kind != "drift" && drift != nil {
 		c.on(drift.node, "repair.drift: %s changes no arguments: expected kind drift", kind)
-	case kind == "other-tool" && !has("tool"):
+	}
+	if kind == "other-tool" && !has("tool") {
 		c.on(v.node, "repair: other-tool needs the tool: {kind: other-tool, tool: ...}")
-	case kind != "other-tool" && tool != nil:
+	}
+	if kind != "other-tool" && tool != nil {
 		c.on(tool.node, "repair.tool: %s takes no other tool: expected kind other-tool", kind)
 	}
 	c.offered(tool, "repair.tool")
@@ -105,7 +107,7 @@ func (c *checker) drift(name string, in intentAt, key *yaml.Node, arg *value, pa
 		if x, err := strconv.ParseFloat(arg.text(), 64); !isNumber {
 			want = "a number of the call"
 		} else if err != nil || x != n {
-			want = fmt.Sprintf("the number of the call into text, like \"%v.00\"", n)
+			want = fmt.Sprintf("the number of the call into text, like \"%s.00\"", strconv.FormatFloat(n, 'f', -1, 64))
 		}
 	case "free-text":
 		if !about.Free || !given {

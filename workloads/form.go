@@ -19,7 +19,7 @@ type form struct {
 	match  *pattern // text, and keys of a table: what they look like
 	alts   []*form  // either: told apart by the kind of YAML node
 
-	// List and table: number of elements; mapping: number of fields given; text: of bytes; number: its
+	// List and table: number of elements; mapping: number of fields given; text: of characters; number: its
 	// value. Both 0: no limit.
 	min, max int64
 
@@ -73,7 +73,7 @@ func name(doc string) *form     { return &form{kind: text, doc: doc, match: slot
 func listOf(f *form, doc string) *form {
 	return &form{kind: list, of: f, doc: doc}
 }
-func flag(doc string) *form {
+func trueOrFalse(doc string) *form {
 	return &form{kind: truth, doc: doc}
 }
 func between(low, high int64, doc string) *form {
@@ -158,11 +158,11 @@ func fileForm(cat Catalogue) *form {
 		{name: "intents", form: listOf(intent, "What the user asks for in this turn."), defines: true},
 		{name: "asks_again", form: name("Intent of an earlier turn that this one asks for again.")},
 		{name: "continues", form: name("Earlier turn that this one continues; the system is told.")},
-		{name: "overlap", form: flag("Hand the turn over while the one before is still in work.")},
+		{name: "overlap", form: trueOrFalse("Hand the turn over while the one before is still in work.")},
 	}}
 
 	annotations := &form{kind: mapping, doc: "MCP hints. They need not be true.", fields: []field{
-		{name: "readOnlyHint", form: flag("")}, {name: "destructiveHint", form: flag("")}, {name: "idempotentHint", form: flag("")},
+		{name: "readOnlyHint", form: trueOrFalse("")}, {name: "destructiveHint", form: trueOrFalse("")}, {name: "idempotentHint", form: trueOrFalse("")},
 	}}
 	use := &form{kind: mapping, fields: []field{
 		{name: "key", form: words(bench.KeyNone, bench.KeyArgument, bench.KeyMinted, bench.KeyRequest, bench.KeyMeta).said(
@@ -199,7 +199,7 @@ func fileForm(cat Catalogue) *form {
 					{name: "at_most", form: units.said("Any number of units up to these.")},
 				}, of: between(0, 1000, "Units."), match: slotName})}},
 		{name: "ordered", form: listOf(name("Slot."), "Slots whose effects must commit in this order.")},
-		{name: "net", form: flag("Count in the present state and not in history.")},
+		{name: "net", form: trueOrFalse("Count in the present state and not in history.")},
 		{name: "inject", form: &form{kind: mapping, doc: "Where faults may strike.", fields: []field{
 			{name: "boundaries", form: oneForm("Default all.", words("all"), &form{kind: list, of: boundaries, min: 1, max: 100})},
 			{name: "intents", form: &form{kind: list, of: name("Intent."), min: 1, max: 100, doc: "Intents to strike. Default: the first."}},

@@ -249,6 +249,10 @@ func (r *reader) fieldForm(f *form, k *yaml.Node, nodes map[string]*yaml.Node, p
 		}
 		return f.of, true
 	}
+	if k.Value == keyArgument || k.Value == referenceArgument {
+		r.on(k, "%s: %s is the system's to fill: leave it out", place(path), k.Value)
+		return nil, false
+	}
 	what := "field"
 	if len(f.keys) > 0 {
 		what = "name"
@@ -270,7 +274,11 @@ func (r *reader) scalar(f *form, n *yaml.Node, path string) *value {
 	v := &value{node: n}
 	switch {
 	case !quoted && looseTruth.MatchString(n.Value):
-		r.on(n, "%s: %s without quotes is true or false to other YAML readers: write %q, or true or false", path, n.Value, n.Value)
+		write := fmt.Sprintf("write %q in quotes", n.Value)
+		if f.kind == truth {
+			write = "write true or false"
+		}
+		r.on(n, "%s: %s without quotes is true or false to other YAML readers: %s", path, n.Value, write)
 		return nil
 	case f.kind == text && n.Tag == "!!str":
 		return r.text(f, v, path)
@@ -315,11 +323,11 @@ func (r *reader) text(f *form, v *value, path string) *value {
 	case len(f.words) > 0 && !slices.Contains(f.words, n.Value):
 		r.on(n, "%s: unknown %q: %s", path, n.Value, oneOf(n.Value, f.words))
 		return nil
-	case int64(len(n.Value)) < f.min:
+	case int64(utf8.RuneCountInString(n.Value)) < f.min:
 		r.on(n, "%s: expected %s, got an empty text", path, f.expected())
 		return nil
-	case f.max != 0 && int64(len(n.Value)) > f.max:
-		r.on(n, "%s: expected at most %d bytes, got %d", path, f.max, len(n.Value))
+	case f.max != 0 && int64(utf8.RuneCountInString(n.Value)) > f.max:
+		r.on(n, "%s: expected at most %d characters, got %d", path, f.max, utf8.RuneCountInString(n.Value))
 		return nil
 	case f.match != nil && !f.match.fits(n.Value):
 		r.on(n, "%s: expected %s, got %q", path, f.match.says, n.Value)
@@ -374,6 +382,19 @@ func (v *value) get(name string) *value {
 		return nil
 	}
 	return v.fields[name]
+}
+
+// whole says that all of a place could be read.
+func (v *value) whole() bool {
+	if v == nil {
+		return false
+	}
+	for _, x := range v.fields {
+		if !x.whole() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(v.items, func(x *value) bool { return !x.whole() })
 }
 
 // list returns the elements; those that could not be read are nil.

@@ -71,6 +71,9 @@ func (f *form) mappingSchema(s schema) {
 	properties, required := schema{}, []string{}
 	for _, x := range f.fields {
 		properties[x.name] = x.form.schema()
+		if x.name == f.decides {
+			properties[x.name] = schema{"type": "object", "description": x.form.doc} // the rest is in allOf
+		}
 		if x.required {
 			required = append(required, x.name)
 		}
