@@ -1,0 +1,138 @@
+// Package contracts holds the idempotency contracts of the fake providers, as data.
+//
+// Advertised is what the provider's documentation says and what a system is told; Actual is what the fake
+// does. They are equal unless a contract's summary says that it lies. Durations are virtual time.
+package contracts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// All lists every contract by provider, honest ones first. To add one: a function below, a line here.
+var All = slices.Concat(payments(), tasks(), tickets(), mail(), lines(), files(), rows())
+
+// Find returns the contract of this name, and whether there is one.
+func Find(name string) (bench.Contract, bool) {
+	i := slices.IndexFunc(All, func(c bench.Contract) bool { return c.Name == name })
+	if i < 0 {
+		return bench.Contract{}, false
+	}
+	return All[i], true
+}
+
+// honest is a contract that does what it says.
+func honest(name, provider, summary, source string, t bench.Terms) bench.Contract {
+	return bench.Contract{Name: name, Provider: provider, Summary: summary, Source: source, Advertised: t, Actual: t}
+}
+
+// lying is a contract that says one thing and does another.
+func lying(name, provider, summary string, says, does bench.Terms) bench.Contract {
+	return bench.Contract{Name: name, Provider: provider, Summary: summary, Source: "planted", Advertised: says, Actual: does}
+}
+
+func within(d time.Duration) *time.Duration { return &d }
+
+const (
+	stripeSource = "https://docs.stripe.com/api/idempotent_requests and https://docs.stripe.com/error-low-level"
+	ecsSource    = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html"
+)
+
+func payments() []bench.Contract {
+	stripe := bench.Terms{Key: bench.KeyTerms{
+		Location: "header:Idempotency-Key", MaxLength: 255, Scope: "account",
+		Retention: 24 * time.Hour, ClockStart: "first-seen",
+		Fingerprint: "params+path", Mismatch: "400", Concurrent: "conflict",
+		Saves: "executed", Replay: "stored", Marker: "Idempotent-Replayed",
+	}}
+	early := stripe
+	early.Key.Retention = time.Hour
+	return []bench.Contract{
+		honest("stripe-v1", "payments", "A key per account, kept 24 h; executed failures are saved and replayed too.", stripeSource, stripe),
+		honest("payments-no-key", "payments", "No key, no look-up by an identity.", "planted", bench.Terms{}),
+		lying("stripe-v1-unenforced", "payments", "Lies: the key is accepted and ignored.", stripe, bench.Terms{}),
+		lying("stripe-v1-forgets-early", "payments", "Lies: the key is kept 1 h instead of 24 h.", stripe, early),
+	}
+}
+
+func tasks() []bench.Contract {
+	startedBy := bench.LookUpTerms{Kind: "bounded", By: "identity", Lag: 5 * time.Minute}
+	ecs := bench.Terms{
+		Key: bench.KeyTerms{
+			Location: "body:clientToken", MaxLength: 64, Scope: "cluster",
+			Retention: 24 * time.Hour, ClockStart: "first-seen",
+			Fingerprint: "params", Mismatch: "conflict", Concurrent: "conflict",
+			Saves: "success", Replay: "current",
+		},
+		LookUp: startedBy,
+	}
+	waits := ecs
+	waits.Key.Concurrent = "wait"
+	return []bench.Contract{
+		honest("ecs-run-task", "tasks", "A token per cluster, kept 24 h; success only; found by startedBy within 5 min. The answer to a token in work is not documented: here a conflict.", ecsSource, ecs),
+		honest("ecs-run-task-waits", "tasks", "As ecs-run-task, but a token in work makes the second call wait.", ecsSource, waits),
+		honest("ecs-no-token", "tasks", "A resource without a token and without a look-up.", "planted", bench.Terms{}),
+		honest("ecs-started-by", "tasks", "No token; found by startedBy within 5 min; a call commits within 15 min or not at all.", "planted",
+			bench.Terms{LookUp: startedBy, CommitsWithin: within(15 * time.Minute)}),
+	}
+}
+
+func tickets() []bench.Contract {
+	look := func(l bench.LookUpTerms) bench.Terms {
+		l.By = "identity"
+		return bench.Terms{LookUp: l, CommitsWithin: within(10 * time.Minute)}
+	}
+	authoritative := look(bench.LookUpTerms{Kind: "authoritative"})
+	stale := look(bench.LookUpTerms{Kind: "bounded", Lag: 10 * time.Minute})
+	return []bench.Contract{
+		honest("tickets-authoritative", "tickets", "Found by reference at once.", "planted", authoritative),
+		honest("tickets-stale", "tickets", "Found by reference within 10 min.", "planted", stale),
+		honest("tickets-lags", "tickets", "Found by reference some time later (here 1 h); no limit is documented.", "planted",
+			look(bench.LookUpTerms{Kind: "lags", Lag: time.Hour})),
+		honest("tickets-lags-reads", "tickets", "The first two look-ups after a ticket was made do not see it; no limit is documented.", "planted",
+			look(bench.LookUpTerms{Kind: "lags", LagReads: 2})),
+		honest("tickets-open-only", "tickets", "Finds open tickets only; a ticket closes itself after 1 h.", "planted",
+			look(bench.LookUpTerms{Kind: "lags", Forgets: time.Hour})),
+		honest("tickets-no-look-up", "tickets", "No key and no look-up.", "planted", bench.Terms{}),
+		lying("tickets-stale-unbounded", "tickets", "Lies: says within 10 min, and is found after 30 days.",
+			stale, look(bench.LookUpTerms{Kind: "lags", Lag: 30 * 24 * time.Hour})),
+	}
+}
+
+func mail() []bench.Contract {
+	return []bench.Contract{
+		honest("mail-no-key", "mail", "Every accepted message is a message; no key, no look-up.", "RFC 5321 has no deduplication", bench.Terms{}),
+	}
+}
+
+func lines() []bench.Contract {
+	keyed := bench.Terms{Key: bench.KeyTerms{
+		Location: "header:Idempotency-Key", MaxLength: 255, Scope: "account",
+		Retention: 24 * time.Hour, ClockStart: "completed",
+		Fingerprint: "params+path", Mismatch: "conflict", Concurrent: "conflict",
+		Saves: "success", Replay: "stored", Marker: "Idempotent-Replayed",
+	}}
+	return []bench.Contract{
+		honest("lines-no-key", "lines", "Every append is a line; no key, no look-up by an identity.", "planted", bench.Terms{}),
+		honest("lines-keyed", "lines", "A key per account, kept 24 h from completion; only successes are saved.",
+			"draft-ietf-httpapi-idempotency-key-header-07, and choices of this project where it leaves them open", keyed),
+	}
+}
+
+func files() []bench.Contract {
+	return []bench.Contract{
+		honest("files-put", "files", "The same content at the same path again changes nothing.", "RFC 9110 section 9.2.2 (PUT)", bench.Terms{NaturallyIdempotent: true}),
+		honest("files-delete-newest", "files", "Deleting the newest again deletes the next newest.", "planted", bench.Terms{}),
+	}
+}
+
+func rows() []bench.Contract {
+	return []bench.Contract{
+		honest("rows-unique", "rows", "A second row of the same key is refused and names the first.", "SQL unique constraint",
+			bench.Terms{Unique: []string{"table", "key"}}),
+		lying("rows-unenforced", "rows", "Lies: the unique constraint is not there.",
+			bench.Terms{Unique: []string{"table", "key"}}, bench.Terms{}),
+	}
+}

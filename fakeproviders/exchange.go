@@ -1,0 +1,287 @@
+package fakeproviders
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/store"
+)
+
+// errDead says that the provider crashed, or was closed, under a request.
+var errDead = errors.New("the provider ended under this request")
+
+// exchange is one request with all that belongs to it. It is used by its connection's goroutine.
+type exchange struct {
+	p       *provider
+	raw     bench.RawRequest
+	call    bench.Call
+	conn    *conn
+	name    string // r1, r2, ...
+	life    int    // of the provider when it arrived
+	dead    chan struct{}
+	arrival bench.Arrival
+
+	tx       *store.Tx
+	key      *store.Key // record to be kept under its key; nil: no key
+	claim    *claim     // its claim on the key, while it has one
+	claimed  claimID
+	original string // request that the answer is a replay of
+}
+
+// run carries the exchange to its end and says what to do to its connection.
+func (x *exchange) run() (bench.Action, answer) {
+	act, ans, err := x.live()
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	err = errors.Join(err, x.release(false))
+	if x.life != x.p.life {
+		return bench.Action{Act: bench.Reset}, answer{} // whatever else came of it
+	}
+	if err != nil {
+		x.p.fault(fmt.Errorf("request %s: %w", x.name, err))
+		return bench.Action{Act: bench.Reset}, answer{}
+	}
+	if d, ok := x.p.kind.(interface{ decorate(*exchange, *answer) }); ok {
+		d.decorate(x, &ans)
+	}
+	return act, ans
+}
+
+// live is the life of a request:
+//  1. received: the gate may let it die here;
+//  2. its key may have an answer already, else the key is claimed;
+//  3. it is executed in an open transaction, and the answer is rendered;
+//  4. before commit: the gate may have all of it rolled back;
+//  5. effect and key record are committed together;
+//  6. committed: the answer may yet be lost.
+func (x *exchange) live() (bench.Action, answer, error) {
+	act, err := x.point(bench.Received, 0)
+	if err != nil {
+		return act, answer{}, err
+	}
+	rollback := act.Act == bench.Rollback
+	switch act.Act {
+	case bench.Pass, bench.Rollback:
+	case bench.Fail:
+		if _, err := x.take(); err != nil {
+			return act, answer{}, err
+		}
+		return x.fail(act, nil)
+	default:
+		return act, answer{}, nil
+	}
+	if known, err := x.take(); err != nil {
+		return act, answer{}, err
+	} else if known != nil {
+		return x.silent(*known)
+	}
+	x.opened(1)
+	defer x.opened(-1)
+	for first := true; ; first = false {
+		ans, err := x.execute()
+		if err != nil {
+			return act, answer{}, err
+		}
+		if len(x.tx.Added()) == 0 {
+			return x.silent(ans)
+		}
+		if first {
+			act, err = x.point(bench.BeforeCommit, ans.status)
+			switch {
+			case err != nil:
+				return act, answer{}, err
+			case act.Act == bench.Fail:
+				x.tx.Rollback()
+				return x.fail(act, nil)
+			case act.Act == bench.Rollback, act.Act == bench.Pass && rollback:
+				x.tx.Rollback()
+				x.key = nil
+				return x.silent(ans)
+			case act.Act != bench.Pass:
+				x.tx.Rollback()
+				return act, answer{}, nil
+			}
+		}
+		made, err := x.commit(ans)
+		if errors.Is(err, store.ErrStale) {
+			x.tx.Rollback()
+			continue
+		}
+		if err != nil {
+			return act, answer{}, err
+		}
+		act, err = x.point(bench.Committed, ans.status)
+		if err == nil && act.Act == bench.Fail {
+			return x.fail(act, made)
+		}
+		return act, ans, err
+	}
+}
+
+// point hands the exchange to the gate and carries a crash out. A provider that ended meanwhile is an error.
+func (x *exchange) point(at bench.Point, status int) (bench.Action, error) {
+	x.arrival.Point, x.arrival.Status = at, status
+	act := x.p.gate.Arrive(x.arrival)
+	if act.Act == "" {
+		act.Act = bench.Pass
+	}
+	x.p.mu.Lock()
+	alive := x.life == x.p.life
+	x.p.mu.Unlock()
+	if !alive {
+		return act, errDead
+	}
+	if act.Act == bench.CrashAct {
+		x.p.crash()
+		return act, errDead
+	}
+	return act, nil
+}
+
+func (x *exchange) opened(n int) {
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	x.p.open += n
+}
+
+// execute opens the transaction and renders the answer in it.
+func (x *exchange) execute() (answer, error) {
+	x.p.mu.Lock()
+	x.tx = x.p.store.Begin()
+	x.p.mu.Unlock()
+	ans, err := x.p.kind.execute(x)
+	if err != nil && x.gone() {
+		return ans, errDead // the store was dropped under it
+	}
+	return ans, err
+}
+
+func (x *exchange) gone() bool {
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	return x.life != x.p.life
+}
+
+// commit makes the effects and the key's record durable together, and lets those go on who wait for the key.
+func (x *exchange) commit(ans answer) ([]store.Object, error) {
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	if x.life != x.p.life {
+		return nil, errDead
+	}
+	made := x.tx.Added()
+	now := x.p.clock.Now()
+	if x.key != nil {
+		k := x.record(ans, store.Done)
+		for _, o := range made {
+			k.Objects = append(k.Objects, o.ID)
+		}
+		x.tx.SaveKey(k)
+	}
+	if err := x.tx.Commit(now); err != nil {
+		return nil, err
+	}
+	for _, o := range made {
+		x.p.seen[o.ID] = x.p.looks
+	}
+	return made, x.release(true)
+}
+
+// record is the key's record with an answer.
+func (x *exchange) record(ans answer, state string) store.Key {
+	k := *x.key
+	k.State, k.Status, k.Body, k.Done = state, ans.status, ans.body, x.p.clock.Now()
+	k.Header = http.Header{"Content-Type": {ans.kind}}
+	return k
+}
+
+// fail answers with a failure of the provider's own. What was made stays; the failure is kept under the key
+// where the contract keeps failures of the execution (rate limits and conflicts come before it).
+func (x *exchange) fail(act bench.Action, made []store.Object) (bench.Action, answer, error) {
+	ans := x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure", message: "An error occurred with our connection to the service."})
+	before := act.Status == http.StatusTooManyRequests || act.Status == http.StatusConflict || act.Status == http.StatusUnauthorized
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	if x.life != x.p.life {
+		return act, answer{}, errDead
+	}
+	if x.key == nil || before || x.p.terms.Key.Saves != "executed" {
+		return bench.Action{Act: bench.Pass}, ans, nil
+	}
+	k := x.record(ans, store.Failed)
+	for _, o := range made {
+		k.Objects = append(k.Objects, o.ID)
+	}
+	return bench.Action{Act: bench.Pass}, ans, errors.Join(x.p.store.SaveKey(k), x.release(true))
+}
+
+// silent ends an exchange whose answer commits nothing: replay, conflict, refusal, read, mirror.
+func (x *exchange) silent(ans answer) (bench.Action, answer, error) {
+	if x.tx != nil {
+		x.tx.Rollback()
+	}
+	x.p.mu.Lock()
+	err := x.release(false)
+	x.p.mu.Unlock()
+	if err != nil {
+		return bench.Action{}, ans, err
+	}
+	if ans.dedup {
+		x.arrival.Note = "dedup record: " + ans.existing
+	}
+	act, err := x.point(bench.BeforeResponse, ans.status)
+	if err != nil {
+		return act, ans, err
+	}
+	switch act.Act {
+	case bench.Fail:
+		return bench.Action{Act: bench.Pass}, x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure",
+			message: "An error occurred with our connection to the service."}), nil
+	case bench.Rollback: // there is nothing to roll back
+		act = bench.Action{Act: bench.Pass}
+	}
+	if act.Act == bench.Pass && ans.dedup {
+		x.p.mu.Lock()
+		x.p.dedup = append(x.p.dedup, bench.DedupRecord{By: "provider", Request: x.name, Record: ans.existing})
+		x.p.mu.Unlock()
+	}
+	return act, ans, nil
+}
+
+// add holds an effect of this request for the commit. An object without an id is given one.
+func (x *exchange) add(prefix string, o store.Object) {
+	if o.ID == "" {
+		o.ID = objectID(prefix, x.name, len(x.tx.Added()))
+	}
+	o.Principal, o.Request, o.At = x.call.Principal, x.name, x.p.clock.Now()
+	x.tx.Add(o)
+}
+
+// look returns the objects that fit and that a look-up sees now, oldest first.
+func (x *exchange) look(fits func(store.Object) bool) ([]store.Object, error) {
+	all, err := x.tx.Objects()
+	if err != nil {
+		return nil, err
+	}
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	x.p.looks++
+	now := x.p.clock.Now()
+	found := []store.Object{}
+	for _, o := range all {
+		if fits(o) && x.p.visible(o, now, x.p.looks) {
+			found = append(found, o)
+		}
+	}
+	return found, nil
+}
+
+// findsByReference says whether the contract has a look-up by reference.
+func (x *exchange) findsByReference() bool {
+	l := x.p.terms.LookUp
+	return l.Kind != "" && l.Kind != "none" && l.By == "identity"
+}
+
+var noLookUp = refusal{status: http.StatusBadRequest, code: "look_up_not_supported", message: "There is no look-up by reference."}

@@ -1,0 +1,16 @@
+package oracles
+
+import (
+	"context"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// payments reads refunds and charges.
+type payments struct{}
+
+func (payments) Kind() string { return "payments" }
+
+func (payments) Read(ctx context.Context, dir string) ([]bench.Effect, error) {
+	return rows(ctx, dir, "refund", "charge")
+}
