@@ -67,6 +67,7 @@ type EvidenceFault struct {
 	ProofOfNonDelivery bool     `json:"proof_of_non_delivery,omitempty"`
 	ProviderFailure    bool     `json:"provider_failure,omitempty"` // a failure answered by the provider itself
 	Extent             string   `json:"extent,omitempty"`           // exchange (default), intent, forever
+	TruthTold          bool     `json:"truth_told,omitempty"`       // the class has one member only, and what is observed tells its truth
 }
 
 // StrikeRecord is what the history shows of the strike.

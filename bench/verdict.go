@@ -32,6 +32,8 @@ type Judged struct {
 	Causes         []Cause    `json:"causes"`
 	RetryInduced   int        `json:"retry_induced"`
 	Reason         string     `json:"reason"` // one sentence for the reader
+
+	ExtraBySlot map[string]int `json:"extra_by_slot,omitempty"` // extras by the slot that they match or drift from; strays as "stray CLASS"
 }
 
 // Extras counts effects left over, each once.
