@@ -1,0 +1,375 @@
+package links
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// conn is one proxied connection: two sockets, and the exchange that is open on it. Exchanges of a
+// connection follow one another: a pipelined request is held until the answer before it has been passed
+// on, so what strikes one exchange never strikes the next.
+//
+// Fields below mu are guarded by link.mu.
+type conn struct {
+	link   *link
+	n      int // ordinal on the link, from 1
+	client *net.TCPConn
+	server *net.TCPConn
+
+	sent  atomic.Int64 // bytes of answers given to the writer
+	wrote atomic.Int64 // bytes of answers that the client's socket took, or that were lost with it
+
+	// mu
+	open      *exchange // nil: none is open
+	exchanges int       // begun so far
+	passing   bool      // the rest of an ended exchange's answer still comes through
+	flushing  bool      // somebody waits for wrote to reach sent
+	dead      bool      // one side has ended: no exchange begins any more
+	hole      bool      // a black hole: the upstream's end is not shown to the client
+	ends      int       // of: reading the client, the direction of requests, that of answers
+	fin       bool      // the client's side is to end orderly, whatever the upstream does
+	reset     struct {  // how the sides are to be closed, by what was seen on the other
+		client, server bool
+	}
+}
+
+// exchange is a request and its answer.
+type exchange struct {
+	arrival   bench.Arrival // as last given to the gate
+	method    string
+	get       bool // a request without a body: what it opens may be a standing stream
+	keep      bool // the request lets the connection serve another exchange
+	continued bool // the link itself has sent 100 Continue
+
+	// under link.mu
+	forwarded bool // the request has gone on to the upstream
+	atGate    bool // an Arrive of it has not returned
+	over      bool // it ended while at the gate: the report follows
+	left      bool
+	leaving   bool // a Left of it has not returned
+	ended     bool
+	note      string
+}
+
+// begin opens an exchange when the one before is over. false: the connection has ended.
+func (c *conn) begin(x *exchange) bool {
+	l := c.link
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.quiet() {
+		return false
+	}
+	c.exchanges++
+	x.arrival.Link, x.arrival.Conn, x.arrival.Exchange = l.spec.Name, c.n, c.exchanges
+	c.open = x
+	l.open++
+	return true
+}
+
+// quiet waits, with link.mu held, until nothing of an earlier exchange is under way. false: the connection has ended.
+func (c *conn) quiet() bool {
+	for (c.open != nil || c.passing) && !c.dead {
+		c.link.changed.Wait()
+	}
+	return !c.dead
+}
+
+// arrive gives an arrival of x to the gate and waits for its decision. false: x ended meanwhile, and
+// nothing is to be done.
+func (c *conn) arrive(x *exchange, point bench.Point, status int, told, note string) (bench.Action, bool) {
+	l := c.link
+	l.mu.Lock()
+	if x.ended {
+		l.mu.Unlock()
+		return bench.Action{}, false
+	}
+	x.atGate = true
+	x.arrival.Point, x.arrival.Status, x.arrival.Told, x.arrival.Note = point, status, told, note
+	a := x.arrival
+	l.changed.Broadcast() // Stop does not wait for what is at the gate
+	l.mu.Unlock()
+
+	action := l.spec.Gate.Arrive(a)
+
+	l.mu.Lock()
+	x.atGate = false
+	over := x.over
+	l.mu.Unlock()
+	if over {
+		c.end(x, "")
+	}
+	return action, !over
+}
+
+// forward marks x as gone on to the upstream.
+func (c *conn) forward(x *exchange) {
+	c.link.mu.Lock()
+	x.forwarded = true
+	c.link.mu.Unlock()
+}
+
+// awaited returns the exchange whose answer is due, nil if none is.
+func (c *conn) awaited() *exchange {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	if c.open != nil && c.open.forwarded {
+		return c.open
+	}
+	return nil
+}
+
+// end reports x over, once. While x is at the gate the report waits for the gate to return: an exchange
+// never ends before its arrival is answered, or before its client's leaving is told. It is called before the bytes or the fault that end
+// the exchange reach the client: whatever the client does next comes after it in the history.
+func (c *conn) end(x *exchange, note string) {
+	l := c.link
+	l.mu.Lock()
+	if x.note == "" {
+		x.note = note
+	}
+	x.over = true
+	if x.atGate || x.leaving || x.ended {
+		l.mu.Unlock()
+		return
+	}
+	x.ended = true
+	a := x.arrival
+	if x.note != "" {
+		a.Note = x.note
+	}
+	l.mu.Unlock()
+
+	l.spec.Gate.Ended(a)
+
+	l.mu.Lock()
+	l.open--
+	if c.open == x {
+		c.open = nil
+	}
+	l.changed.Broadcast()
+	l.mu.Unlock()
+}
+
+// endOpen ends the exchange that is open, if one is.
+func (c *conn) endOpen(note string) {
+	c.link.mu.Lock()
+	x := c.open
+	c.link.mu.Unlock()
+	if x != nil {
+		c.end(x, note)
+	}
+}
+
+// setPassing says whether the rest of an ended exchange's answer is still coming through.
+func (c *conn) setPassing(on bool) {
+	c.link.mu.Lock()
+	c.passing = on
+	c.link.changed.Broadcast()
+	c.link.mu.Unlock()
+}
+
+// swallow makes the connection a black hole until the client leaves or the link cuts it.
+func (c *conn) swallow() {
+	c.link.mu.Lock()
+	c.hole = true
+	c.link.mu.Unlock()
+}
+
+// orderly makes the client's side end by a FIN when the direction of answers ends.
+func (c *conn) orderly() {
+	c.link.mu.Lock()
+	c.fin = true
+	c.link.mu.Unlock()
+}
+
+// clientEnded takes note of the client's side having ended, and reports an open exchange as left.
+func (c *conn) clientEnded(err error) {
+	l := c.link
+	l.mu.Lock()
+	c.dead = true
+	l.changed.Broadcast()
+	if errors.Is(err, net.ErrClosed) { // by this side: cut, struck or stopped
+		l.mu.Unlock()
+		return
+	}
+	c.reset.server = c.reset.server || isReset(err)
+	x := c.open
+	if x == nil || x.left || x.ended || x.over {
+		l.mu.Unlock()
+		return
+	}
+	x.left, x.leaving, x.over = true, true, true
+	x.note = "client left"
+	a := x.arrival
+	l.mu.Unlock()
+
+	l.spec.Gate.Left(a)
+
+	l.mu.Lock()
+	x.leaving = false
+	l.mu.Unlock()
+	c.end(x, "")
+}
+
+// serverEnded takes note of the upstream's side having ended.
+func (c *conn) serverEnded(err error) {
+	c.link.mu.Lock()
+	c.reset.client = c.reset.client || isReset(err)
+	c.link.mu.Unlock()
+}
+
+// isReset says whether a connection ended by a reset and not by an orderly end.
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// flush waits until the client's socket has taken all answers so far.
+func (c *conn) flush() {
+	c.link.mu.Lock()
+	c.flushing = true
+	for c.wrote.Load() < c.sent.Load() {
+		c.link.changed.Wait()
+	}
+	c.flushing = false
+	c.link.mu.Unlock()
+}
+
+// answerHere writes bytes to the client that did not come from the upstream, after all that did.
+func (c *conn) answerHere(b []byte) {
+	c.flush()
+	if _, err := c.client.Write(b); err != nil {
+		c.clientEnded(err)
+	}
+}
+
+// resetClient ends the client's side by a reset, after all answers so far have been written.
+func (c *conn) resetClient() {
+	c.flush()
+	c.kill()
+}
+
+// kill ends the client's side by a reset, now. Errors mean that it is closed already.
+func (c *conn) kill() {
+	_ = c.client.SetLinger(0)
+	_ = c.client.Close()
+}
+
+// cut ends both sides by a reset, now.
+func (c *conn) cut(note string) {
+	c.link.mu.Lock()
+	c.dead = true
+	c.reset.server = true
+	c.link.changed.Broadcast()
+	c.link.mu.Unlock()
+	c.endOpen(note)
+	c.kill()
+	c.closeServer(true)
+}
+
+func (c *conn) closeServer(reset bool) {
+	if reset {
+		_ = c.server.SetLinger(0)
+	}
+	_ = c.server.Close()
+}
+
+// clientSide is the client's socket as the toxics' chains see it: the source of requests and the
+// destination of answers.
+type clientSide struct{ *conn }
+
+// Read reads requests, and notices the client's leaving even while a request is parked.
+func (s clientSide) Read(p []byte) (int, error) {
+	n, err := s.client.Read(p)
+	if err != nil {
+		s.clientEnded(err)
+		s.endOne()
+	}
+	return n, err
+}
+
+// Write never fails: what cannot be written is lost, so that the chain in front always runs dry.
+func (s clientSide) Write(p []byte) (int, error) {
+	if _, err := s.client.Write(p); err != nil {
+		s.clientEnded(err)
+	}
+	s.wrote.Add(int64(len(p)))
+	l := s.link
+	l.mu.Lock()
+	if s.flushing {
+		l.changed.Broadcast()
+	}
+	l.mu.Unlock()
+	return len(p), nil
+}
+
+// Close is the end of the answers' direction. The client's side gets the end that the upstream's had:
+// a reset, or an orderly one. The latter leaves the other half open until the client closes it too: a
+// full close could turn into a reset if bytes of the client were still unread.
+func (s clientSide) Close() error {
+	l := s.link
+	l.mu.Lock()
+	hole, reset := s.hole, s.reset.client && !s.fin
+	l.mu.Unlock()
+	switch {
+	case hole:
+	case reset:
+		s.kill()
+	default:
+		_ = s.client.CloseWrite()
+	}
+	s.closeServer(false)
+	s.endOne()
+	return nil
+}
+
+// serverSide is the upstream's socket: the destination of requests and the source of answers.
+type serverSide struct{ *conn }
+
+func (s serverSide) Read(p []byte) (int, error) {
+	n, err := s.server.Read(p)
+	if err != nil {
+		s.serverEnded(err)
+	}
+	return n, err
+}
+
+// Write never fails, as that of clientSide.
+func (s serverSide) Write(p []byte) (int, error) {
+	_, _ = s.server.Write(p) // a broken upstream shows in Read
+	return len(p), nil
+}
+
+// Close is the end of the requests' direction: the client left, or was cut.
+func (s serverSide) Close() error {
+	l := s.link
+	l.mu.Lock()
+	reset := s.reset.server
+	l.mu.Unlock()
+	s.closeServer(reset)
+	s.endOne()
+	return nil
+}
+
+// endOne counts what has ended of: reading the client, the direction of requests, that of answers. After
+// all three the connection is forgotten.
+func (c *conn) endOne() {
+	l := c.link
+	l.mu.Lock()
+	c.dead = true
+	if c.ends++; c.ends == 3 {
+		_ = c.client.Close()
+		delete(l.conns, c.n)
+	}
+	l.changed.Broadcast()
+	l.mu.Unlock()
+}
+
+var (
+	_ io.ReadWriteCloser = clientSide{}
+	_ io.ReadWriteCloser = serverSide{}
+)
