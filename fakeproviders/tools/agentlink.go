@@ -20,8 +20,12 @@ const (
 
 // Told reads an answer as it passes the agent link: a JSON-RPC result as JSON or as an SSE stream, or
 // plain JSON. Any error that does not say that nothing happened is a vague one; an answer that says
-// nothing of a call (a list of tools, an empty body) tells nothing.
+// nothing of a call (a list of tools, an empty body) tells nothing. With an empty transport the body says
+// which it is: a link can carry tools of several transports.
 func Told(transport bench.Transport, status int, body []byte) string {
+	if transport == "" && looksPlain(body) {
+		transport = bench.TransportJSON
+	}
 	if transport == bench.TransportJSON {
 		var a Answer
 		readable := json.Unmarshal(body, &a) == nil

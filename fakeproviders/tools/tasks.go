@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 )
 
@@ -24,7 +25,11 @@ var runTask = &Tool{
 	effects: func(a arguments) []map[string]any {
 		var units []map[string]any
 		for range min(max(a.number("count", 1), 1), maxTasks) {
-			units = append(units, a.pick("family", "cluster", "size", "group"))
+			unit := a.pick("family", "cluster", "group")
+			if size := sizeOf(a); size != "" {
+				unit["size"] = size
+			}
+			units = append(units, unit)
 		}
 		return units
 	},
@@ -34,8 +39,8 @@ var runTask = &Tool{
 		if a.has("count") {
 			body["count"] = a.number("count", 1)
 		}
-		if size := a.pick("size"); len(size) > 0 {
-			body["overrides"] = map[string]any{"cpu": size["size"]}
+		if size := sizeOf(a); size != "" {
+			body["overrides"] = map[string]any{"cpu": size}
 		}
 		if reference := a.text("reference"); reference != "" {
 			body["startedBy"] = reference
@@ -106,6 +111,15 @@ var listTasks = &Tool{
 			return found
 		}, oldestFirst)
 	},
+}
+
+// sizeOf is the size as the wire has it: a text, whatever the model wrote (Amazon ECS API reference,
+// TaskOverride, cpu).
+func sizeOf(a arguments) string {
+	if size, given := a["size"]; given {
+		return fmt.Sprint(size)
+	}
+	return ""
 }
 
 // maxTasks is the most tasks that one RunTask starts (Amazon ECS API reference, RunTask, count).

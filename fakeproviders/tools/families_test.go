@@ -1,0 +1,261 @@
+package tools
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// Each mutating call: what it looks like on the provider's wire with a key, what it is in business
+// terms, and what its answers mean. The shapes are those of docs/providers.md.
+func TestMutations(t *testing.T) {
+	arn := "arn:aws:ecs:us-east-1:123456789012:task/default/0123"
+	const target = "AmazonEC2ContainerServiceV20141113.RunTask"
+	cases := []struct {
+		tool     string
+		args     string
+		wire     seen
+		attrs    map[string]any
+		units    int
+		status   int
+		answer   string
+		receipts []string
+	}{
+		{"refund_order", `{"order":"order_4821","amount":"2500.00","reason":"charged twice"}`,
+			seen{"POST", "/v1/refunds", "amount=2500&metadata%5Breason%5D=charged+twice&payment_intent=order_4821", "k", ""},
+			map[string]any{"order": "order_4821", "amount": int64(2500), "reason": "charged twice"}, 1,
+			200, `{"id":"re_1","object":"refund"}`, []string{"re_1"}},
+		{"refund_order", `{"order":"order_4821","amount":2500.0,"reason":""}`,
+			seen{"POST", "/v1/refunds", "amount=2500&payment_intent=order_4821", "k", ""},
+			map[string]any{"order": "order_4821", "amount": int64(2500)}, 1, 200, `{"id":"re_1"}`, []string{"re_1"}},
+		{"charge_order", `{"order":"o","amount":1,"currency":"usd","description":"D"}`,
+			seen{"POST", "/v1/charges", "amount=1&currency=usd&description=D&metadata%5Border%5D=o", "k", ""},
+			map[string]any{"order": "o", "amount": int64(1), "currency": "usd", "description": "D"}, 1, 200, `{"id":"ch_1"}`, []string{"ch_1"}},
+		{"run_task", `{"family":"f","cluster":"c","size":256,"group":"g","count":"2.0","reference":"r"}`,
+			seen{"POST", "/", `{"clientToken":"k","cluster":"c","count":2,"group":"g","overrides":{"cpu":"256"},"startedBy":"r","taskDefinition":"f"}`, "", target},
+			map[string]any{"family": "f", "cluster": "c", "size": "256", "group": "g"}, 2,
+			200, `{"tasks":[{"taskArn":"` + arn + `1"},{"taskArn":"` + arn + `2"}],"failures":[]}`, []string{arn + "1", arn + "2"}},
+		{"run_task", `{"family":"f"}`, seen{"POST", "/", `{"clientToken":"k","taskDefinition":"f"}`, "", target},
+			map[string]any{"family": "f"}, 1, 200, `{"tasks":[{"taskArn":"` + arn + `"}]}`, []string{arn}},
+		{"create_ticket", `{"title":"T","queue":"q","priority":2,"body":"b","reference":"r"}`,
+			seen{"POST", "/tickets", `{"body":"b","priority":2,"queue":"q","reference":"r","title":"T"}`, "k", ""},
+			map[string]any{"title": "T", "queue": "q", "priority": 2.0, "body": "b", "reference": "r"}, 1, 201, `{"id":"tk_1"}`, []string{"tk_1"}},
+		{"send_message", `{"to":"a@x","subject":"S"}`, seen{"POST", "/messages", `{"subject":"S","to":"a@x"}`, "k", ""},
+			map[string]any{"to": "a@x", "subject": "S"}, 1, 202, `{"id":"msg_1"}`, []string{"msg_1"}},
+		{"append_line", `{"document":"a/b c","text":"x"}`, seen{"POST", "/documents/a%2Fb%20c/lines", `{"text":"x"}`, "k", ""},
+			map[string]any{"document": "a/b c", "text": "x"}, 1, 201, `{"id":"ln_1"}`, []string{"ln_1"}},
+		{"put_file", `{"path":"d/a b.txt","content":"x"}`, seen{"PUT", "/files/d/a%20b.txt", `{"content":"x"}`, "k", ""},
+			map[string]any{"path": "d/a b.txt", "content": "x"}, 1, 200, `{"id":"d/a b.txt@1"}`, []string{"d/a b.txt@1"}},
+		{"delete_newest", `{"prefix":"d/"}`, seen{"DELETE", "/files?newest_under=d%2F", "", "k", ""},
+			map[string]any{}, 1, 200, `{"id":"del_1"}`, []string{"del_1"}},
+		{"insert_row", `{"table":"t","key":"m","value":5}`, seen{"POST", "/tables/t/rows", `{"key":"m","value":5}`, "k", ""},
+			map[string]any{"table": "t", "key": "m", "value": 5.0}, 1, 201, `{"id":"rw_1"}`, []string{"rw_1"}},
+	}
+	covered := map[string]bool{}
+	pool := newTestPool(t)
+	for _, c := range cases {
+		t.Run(c.tool, func(t *testing.T) {
+			covered[c.tool] = true
+			tool := ByName(c.tool)
+			p := newProvider(t, func(_ int, _ seen, w http.ResponseWriter, _ *http.Request) { answerJSON(w, c.status, c.answer) })
+			s := raise(t, pool, bench.ToolServerConfig{ProviderKind: tool.Provider(), Provider: p.address,
+				Tools: map[string]bench.ToolUse{c.tool: {Key: bench.KeyArgument, Errors: bench.ErrorsTyped}}})
+			defer s.Release()
+			var args map[string]any
+			if err := json.Unmarshal([]byte(c.args), &args); err != nil {
+				t.Fatal(err)
+			}
+			args[keyArgument] = "k"
+			if _, a := post(t, s, c.tool, args, "", ""); a.Status != Done || !slices.Equal(a.Receipts, c.receipts) {
+				t.Errorf("answer %+v, expected receipts %v", a, c.receipts)
+			}
+			if got := p.requests(); len(got) != 1 || got[0] != c.wire {
+				t.Errorf("wire\n%+v, expected\n%+v", got, c.wire)
+			}
+			call := tool.Parse(args)
+			if !reflect.DeepEqual(call.Attrs, c.attrs) || max(len(call.Units), 1) != c.units || call.Key != "k" || !call.Mutating {
+				t.Errorf("parsed %+v, expected attributes %v in %d units", call, c.attrs, c.units)
+			}
+		})
+	}
+	for _, tool := range All {
+		if !tool.ReadOnly() && !covered[tool.Name()] {
+			t.Errorf("no case for %s", tool.Name())
+		}
+	}
+}
+
+func TestReads(t *testing.T) {
+	none := []map[string]any{}
+	cases := []struct {
+		tool, args, path, answer string
+		found                    []map[string]any
+	}{
+		{"list_refunds", `{"order":"o"}`, "/v1/refunds?limit=100&payment_intent=o",
+			`{"object":"list","data":[
+				{"id":"re_2","amount":7,"payment_intent":"o","charge":null,"reason":"duplicate","metadata":{}},
+				{"id":"re_1","amount":2500,"payment_intent":"o","charge":null,"reason":null,"metadata":{"reason":"late"}}]}`,
+			[]map[string]any{{"id": "re_1", "amount": 2500.0, "order": "o", "reason": "late"}, {"id": "re_2", "amount": 7.0, "order": "o", "reason": "duplicate"}}},
+		{"list_charges", `{"order":"o"}`, "/v1/charges?limit=100&payment_intent=o",
+			`{"data":[{"id":"ch_1","amount":5,"currency":"usd","description":null,"payment_intent":"o","metadata":{"order":"o"}}]}`,
+			[]map[string]any{{"id": "ch_1", "amount": 5.0, "order": "o", "currency": "usd"}}},
+		{"find_ticket", `{"reference":"r/1"}`, "/tickets?reference=r%2F1", `{"tickets":[{"id":"tk_1","title":"T","queue":null,"reference":"r/1"}]}`,
+			[]map[string]any{{"id": "tk_1", "title": "T", "reference": "r/1"}}},
+		{"find_ticket", `{"reference":"r"}`, "/tickets?reference=r", `{"tickets":[]}`, none},
+		{"read_document", `{"document":"d"}`, "/documents/d", `{"document":"d","lines":[{"id":"ln_1","document":"d","text":"x","position":1}]}`,
+			[]map[string]any{{"id": "ln_1", "document": "d", "text": "x", "position": 1.0}}},
+		{"list_files", `{"prefix":"p"}`, "/files?prefix=p", `{"files":[{"id":"p@1","path":"p","version":1}]}`,
+			[]map[string]any{{"id": "p@1", "path": "p", "version": 1.0}}},
+		{"find_row", `{"table":"t","key":"k"}`, "/tables/t/rows?key=k", `{"rows":[{"id":"rw_1","table":"t","key":"k","value":5}]}`,
+			[]map[string]any{{"id": "rw_1", "table": "t", "key": "k", "value": 5.0}}},
+	}
+	pool := newTestPool(t)
+	for _, c := range cases {
+		t.Run(c.tool, func(t *testing.T) {
+			tool := ByName(c.tool)
+			p := newProvider(t, func(_ int, _ seen, w http.ResponseWriter, _ *http.Request) { answerJSON(w, 200, c.answer) })
+			// A key use on a read does nothing.
+			s := raise(t, pool, bench.ToolServerConfig{ProviderKind: tool.Provider(), Provider: p.address,
+				Tools: map[string]bench.ToolUse{c.tool: {Key: bench.KeyMinted, Errors: bench.ErrorsTyped}}})
+			defer s.Release()
+			var args map[string]any
+			if err := json.Unmarshal([]byte(c.args), &args); err != nil {
+				t.Fatal(err)
+			}
+			_, a := post(t, s, c.tool, args, "", "")
+			if a.Status != Done || a.Found == nil || !reflect.DeepEqual(a.Found, c.found) {
+				t.Errorf("answer %+v, expected %v", a, c.found)
+			}
+			if got := p.requests(); len(got) != 1 || got[0] != (seen{"GET", c.path, "", "", ""}) {
+				t.Errorf("wire %+v, expected GET %s", got, c.path)
+			}
+			if call := tool.Parse(args); call.Mutating || call.Class != "" || call.Attrs != nil {
+				t.Errorf("a read parsed as %+v", call)
+			}
+		})
+	}
+}
+
+// The list of tasks takes two requests: names first, then what they are.
+func TestListTasks(t *testing.T) {
+	arn := "arn:aws:ecs:us-east-1:123456789012:task/c/01"
+	for _, known := range []bool{true, false} {
+		p := newProvider(t, func(n int, s seen, w http.ResponseWriter, _ *http.Request) {
+			switch {
+			case n == 1 && known:
+				answerJSON(w, 200, `{"taskArns":["`+arn+`"]}`)
+			case n == 1:
+				answerJSON(w, 200, `{"taskArns":[]}`)
+			default:
+				answerJSON(w, 200, `{"tasks":[{"taskArn":"`+arn+`","taskDefinitionArn":"arn:aws:ecs:us-east-1:123456789012:task-definition/f:1",`+
+					`"group":"g","startedBy":"r","overrides":{"cpu":"256"}}],"failures":[]}`)
+			}
+		})
+		s := raise(t, newTestPool(t), bench.ToolServerConfig{ProviderKind: "tasks", Provider: p.address,
+			Tools: map[string]bench.ToolUse{"list_tasks": {Errors: bench.ErrorsTyped}}})
+		_, a := post(t, s, "list_tasks", map[string]any{"reference": "r"}, "", "")
+		const target = "AmazonEC2ContainerServiceV20141113."
+		wire := []seen{{"POST", "/", `{"startedBy":"r"}`, "", target + "ListTasks"}}
+		found := []map[string]any{}
+		if known {
+			wire = append(wire, seen{"POST", "/", `{"tasks":["` + arn + `"]}`, "", target + "DescribeTasks"})
+			found = []map[string]any{{"id": arn, "group": "g", "reference": "r", "size": "256"}}
+		}
+		if a.Status != Done || !reflect.DeepEqual(a.Found, found) {
+			t.Errorf("answer %+v, expected %v", a, found)
+		}
+		if got := p.requests(); !slices.Equal(got, wire) {
+			t.Errorf("wire %+v, expected %+v", got, wire)
+		}
+	}
+}
+
+// Refusals in the words of each provider.
+func TestProviderErrors(t *testing.T) {
+	for _, c := range []struct {
+		tool     string
+		status   int
+		answer   string
+		want     Status
+		receipts []string
+	}{
+		{"refund_order", 400, `{"error":{"type":"idempotency_error","message":"m"}}`, Conflict, nil},
+		{"refund_order", 400, `{"error":{"type":"invalid_request_error","code":"parameter_missing","message":"m"}}`, Refused, nil},
+		{"refund_order", 404, `{"error":{"type":"invalid_request_error","code":"resource_missing"}}`, Refused, nil},
+		{"refund_order", 409, `{"error":{"type":"idempotency_error","code":"idempotency_key_in_use"}}`, Conflict, nil},
+		{"refund_order", 500, `{"error":{"type":"api_error"}}`, Unknown, nil},
+		{"refund_order", 200, `{"object":"refund"}`, Unknown, nil},
+		{"run_task", 400, `{"__type":"ConflictException","message":"m","resourceIds":["arn:1"]}`, Conflict, []string{"arn:1"}},
+		{"run_task", 400, `{"__type":"ConflictException","message":"m","resourceIds":[]}`, Conflict, nil},
+		{"run_task", 400, `{"__type":"InvalidParameterException","message":"m"}`, Refused, nil},
+		{"run_task", 500, `{"__type":"ServerException"}`, Unknown, nil},
+		{"run_task", 200, `{"tasks":[],"failures":[{"reason":"RESOURCE:CPU"}]}`, Refused, nil},
+		{"run_task", 200, `{"tasks":[{"taskArn":"arn:1"}],"failures":[{"reason":"RESOURCE:CPU"}]}`, Unknown, []string{"arn:1"}},
+		{"run_task", 200, `{}`, Unknown, nil},
+		{"insert_row", 409, `{"error":{"code":"already_exists","message":"m"},"existing":"rw_1"}`, Conflict, []string{"rw_1"}},
+		{"delete_newest", 404, `{"error":{"code":"not_found"}}`, Refused, nil},
+		{"put_file", 408, `{"error":{"code":"time-out of an edge"}}`, Unknown, nil},
+	} {
+		got := ByName(c.tool).read(response{status: c.status, body: []byte(c.answer)})
+		if got.status != c.want || !slices.Equal(got.receipts, c.receipts) {
+			t.Errorf("%s, %d %s: %+v, expected %s %v", c.tool, c.status, c.answer, got, c.want, c.receipts)
+		}
+	}
+}
+
+// The catalogue is whole: every tool has what the server and the harness need of it.
+func TestCatalogue(t *testing.T) {
+	known := map[string]bool{}
+	for _, tool := range All {
+		if known[tool.name] {
+			t.Errorf("%s is there twice", tool.name)
+		}
+		known[tool.name] = true
+		if tool.about == "" || tool.provider == "" || tool.plan == nil || tool.read == nil {
+			t.Errorf("%s lacks a description, provider, plan or read", tool.name)
+		}
+		if tool.readOnly != (tool.class == "") || tool.readOnly != (tool.effects == nil) {
+			t.Errorf("%s: only a tool that is not read-only has a class and effects", tool.name)
+		}
+		for _, a := range tool.args {
+			if a.about == "" {
+				t.Errorf("%s: argument %s has no description", tool.name, a.name)
+			}
+		}
+		lookUp, argument := tool.LookUp()
+		if lookUp == "" {
+			continue
+		}
+		finder := ByName(lookUp)
+		if finder == nil || !finder.readOnly {
+			t.Errorf("%s: its look-up %q is no read-only tool of the catalogue", tool.name, lookUp)
+			continue
+		}
+		if argument != "" && (!slices.Contains(tool.Arguments(bench.ToolUse{}), argument) || !slices.Contains(finder.Arguments(bench.ToolUse{}), argument)) {
+			t.Errorf("%s and %s do not both take %s", tool.name, lookUp, argument)
+		}
+	}
+	if len(Catalogue()) != len(All) {
+		t.Errorf("Catalogue has %d tools, All %d", len(Catalogue()), len(All))
+	}
+}
+
+func TestWhole(t *testing.T) {
+	for _, c := range []struct {
+		in   any
+		want int64
+		ok   bool
+	}{
+		{2500, 2500, true}, {2500.0, 2500, true}, {"2500.00", 2500, true}, {" 2500 ", 2500, true}, {int64(7), 7, true},
+		{json.Number("2500.0"), 2500, true}, {25.5, 0, false}, {"25.50", 0, false}, {"ten", 0, false}, {nil, 0, false},
+		{true, 0, false}, {1e300, 0, false}, {"Inf", 0, false}, {"NaN", 0, false},
+	} {
+		if got, ok := whole(c.in); got != c.want || ok != c.ok {
+			t.Errorf("whole(%v) = %d, %t, expected %d, %t", c.in, got, ok, c.want, c.ok)
+		}
+	}
+}
