@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -49,11 +50,14 @@ type field struct {
 }
 
 // pattern is a regular expression with the words by which messages name it.
-type pattern struct{ expr, says string }
+type pattern struct {
+	expr *regexp.Regexp
+	says string
+}
 
 var (
-	plainName = &pattern{`^[a-z0-9]+(-[a-z0-9]+)*$`, "a name of small letters, digits and single hyphens"}
-	slotName  = &pattern{`^[a-z0-9]+([-_/][a-z0-9]+)*$`, "a name of small letters, digits and single - _ or /"}
+	plainName = &pattern{regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`), "a name of small letters, digits and single hyphens"}
+	slotName  = &pattern{regexp.MustCompile(`^[a-z0-9]+([-_/][a-z0-9]+)*$`), "a name of small letters, digits and single - _ or /"}
 )
 
 // exact is the largest whole number up to which a float64 holds all: 2^53.
@@ -83,7 +87,7 @@ func oneForm(doc string, alts ...*form) *form { return &form{kind: either, doc: 
 
 func (f *form) said(doc string) *form { f.doc = doc; return f }
 
-// of returns the form of a value of the catalogue.
+// form returns the form of a value of the catalogue.
 func (v Value) form() *form {
 	switch v.Type {
 	case Number:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Problem is one thing that is wrong in a workload file.
@@ -58,8 +59,11 @@ func oneOf(word string, known []string) string {
 }
 
 // nearest returns the known word with the fewest edits from word, "" if none is near: more than a third
-// of its letters would have to change.
+// of its letters would have to change. Words too long to be misspelt names are near to nothing.
 func nearest(word string, known []string) string {
+	if len(word) > 80 {
+		return ""
+	}
 	best, least := "", 0
 	for _, k := range known {
 		d := edits(strings.ToLower(word), strings.ToLower(k))
@@ -68,6 +72,14 @@ func nearest(word string, known []string) string {
 		}
 	}
 	return best
+}
+
+// short is text for a message: its beginning if it is long.
+func short(text string) string {
+	if utf8.RuneCountInString(text) <= 80 {
+		return text
+	}
+	return string([]rune(text)[:80]) + "..."
 }
 
 // edits counts the letters to insert, delete, replace or swap with their neighbour to make b of a.

@@ -85,6 +85,9 @@ func (r *reader) clean(data []byte) bool {
 		case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
 			r.at(line, column, "control character 0x%02x: expected text", c)
 			return false
+		case c == '\r' && !bytes.HasPrefix(data[i:], []byte("\r\n")) || c == 0x85 || c == 0x2028 || c == 0x2029:
+			r.at(line, column, "line break %U: expected \\n or \\r\\n", c) // YAML counts it as a line, editors may not
+			return false
 		case c == '\n':
 			line, column = line+1, 0
 		}
@@ -197,7 +200,7 @@ func (r *reader) mapping(f *form, n *yaml.Node, path string) *value {
 			continue
 		}
 		if line := lines[k.Value]; line != 0 {
-			r.on(k, "%s: the key %q comes twice, first in line %d: expected it once", place(path), k.Value, line)
+			r.on(k, "%s: the key %q comes twice, first in line %d: expected it once", place(path), short(k.Value), line)
 			continue
 		}
 		lines[k.Value] = k.Line
@@ -243,8 +246,8 @@ func (r *reader) fieldForm(f *form, k *yaml.Node, nodes map[string]*yaml.Node, p
 		known = append(known, x.name)
 	}
 	if f.of != nil && (len(f.keys) == 0 || slices.Contains(f.keys, k.Value)) {
-		if f.match != nil && !f.match.fits(k.Value) {
-			r.on(k, "%s: %q is no key: expected %s", place(path), k.Value, f.match.says)
+		if f.match != nil && !f.match.expr.MatchString(k.Value) {
+			r.on(k, "%s: %q is no key: expected %s", place(path), short(k.Value), f.match.says)
 			return nil, false
 		}
 		return f.of, true
@@ -257,7 +260,7 @@ func (r *reader) fieldForm(f *form, k *yaml.Node, nodes map[string]*yaml.Node, p
 	if len(f.keys) > 0 {
 		what = "name"
 	}
-	r.on(k, "%s: unknown %s %q: %s", place(path), what, k.Value, oneOf(k.Value, known))
+	r.on(k, "%s: unknown %s %q: %s", place(path), what, short(k.Value), oneOf(k.Value, known))
 	*missing = slices.DeleteFunc(*missing, func(m string) bool { return m == nearest(k.Value, known) })
 	return nil, false
 }
@@ -266,8 +269,6 @@ var (
 	wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 	looseTruth  = regexp.MustCompile(`^(?i:y|yes|n|no|on|off)$`)
 )
-
-func (p *pattern) fits(s string) bool { return regexp.MustCompile(p.expr).MatchString(s) }
 
 func (r *reader) scalar(f *form, n *yaml.Node, path string) *value {
 	quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
@@ -295,13 +296,13 @@ func (r *reader) scalar(f *form, n *yaml.Node, path string) *value {
 			low, high = -exact, exact
 		}
 		if err != nil || i < low || i > high {
-			r.on(n, "%s: %s is out of range: expected a whole number from %d to %d", path, n.Value, low, high)
+			r.on(n, "%s: %s is out of range: expected a whole number from %d to %d", path, short(n.Value), low, high)
 			return nil
 		}
 		v.data = i
 		return v
 	case (f.kind == number || f.kind == scalar) && n.Tag == "!!int":
-		r.on(n, "%s: %s can be read in two ways: write a whole number in plain digits", path, n.Value)
+		r.on(n, "%s: %s can be read in two ways: write a whole number in plain digits", path, short(n.Value))
 		return nil
 	case f.kind == scalar && n.Tag == "!!float":
 		if x, err := strconv.ParseFloat(n.Value, 64); err == nil && x-x == 0 {
@@ -321,7 +322,7 @@ func (r *reader) text(f *form, v *value, path string) *value {
 	n := v.node
 	switch {
 	case len(f.words) > 0 && !slices.Contains(f.words, n.Value):
-		r.on(n, "%s: unknown %q: %s", path, n.Value, oneOf(n.Value, f.words))
+		r.on(n, "%s: unknown %q: %s", path, short(n.Value), oneOf(n.Value, f.words))
 		return nil
 	case int64(utf8.RuneCountInString(n.Value)) < f.min:
 		r.on(n, "%s: expected %s, got an empty text", path, f.expected())
@@ -329,8 +330,8 @@ func (r *reader) text(f *form, v *value, path string) *value {
 	case f.max != 0 && int64(utf8.RuneCountInString(n.Value)) > f.max:
 		r.on(n, "%s: expected at most %d characters, got %d", path, f.max, utf8.RuneCountInString(n.Value))
 		return nil
-	case f.match != nil && !f.match.fits(n.Value):
-		r.on(n, "%s: expected %s, got %q", path, f.match.says, n.Value)
+	case f.match != nil && !f.match.expr.MatchString(n.Value):
+		r.on(n, "%s: expected %s, got %q", path, f.match.says, short(n.Value))
 		return nil
 	}
 	v.data = n.Value
@@ -345,21 +346,21 @@ func came(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.AliasNode:
-		return "the alias *" + n.Value
+		return "the alias *" + short(n.Value)
 	}
 	switch n.Tag {
 	case "!!null":
 		return "nothing"
 	case "!!bool":
-		return n.Value + ", a boolean"
+		return short(n.Value) + ", a boolean"
 	case "!!int", "!!float":
-		return n.Value + ", a number"
+		return short(n.Value) + ", a number"
 	case "!!timestamp":
-		return n.Value + ", a date"
+		return short(n.Value) + ", a date"
 	case "!!merge":
 		return "the merge key <<"
 	}
-	return fmt.Sprintf("the text %q", n.Value)
+	return fmt.Sprintf("the text %q", short(n.Value))
 }
 
 func join(path, name string) string {

@@ -31,7 +31,7 @@ func (f *form) schema() schema {
 	case table:
 		s["type"] = "object"
 		if f.match != nil {
-			s["propertyNames"] = schema{"pattern": f.match.expr}
+			s["propertyNames"] = schema{"pattern": f.match.expr.String()}
 		}
 		if len(f.keys) > 0 {
 			s["propertyNames"] = schema{"enum": f.keys}
@@ -60,7 +60,7 @@ func (f *form) schema() schema {
 			s["enum"] = f.words
 		}
 		if f.match != nil {
-			s["pattern"] = f.match.expr
+			s["pattern"] = f.match.expr.String()
 		}
 		limits(s, "minLength", "maxLength", f)
 	}
@@ -81,7 +81,7 @@ func (f *form) mappingSchema(s schema) {
 	s["type"], s["properties"], s["additionalProperties"] = "object", properties, false
 	if f.of != nil {
 		s["additionalProperties"] = f.of.schema()
-		s["propertyNames"] = schema{"anyOf": []schema{{"enum": f.names()}, {"pattern": f.match.expr}}}
+		s["propertyNames"] = schema{"anyOf": []schema{{"enum": f.names()}, {"pattern": f.match.expr.String()}}}
 	}
 	if len(required) > 0 {
 		s["required"] = required
