@@ -1,0 +1,354 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/results/store"
+)
+
+func showCommand(c *console) *cobra.Command {
+	var file, format string
+	cmd := &cobra.Command{
+		Use:   "show TRIAL",
+		Short: "Show what happened in one trial, in order",
+		Long: `show prints the history of a trial, given by the beginning of its id: who did what when, where the
+strike fell, what was there in the end, what the system said, and the verdict.`,
+		Args: exactly(1, "the id of a trial, or its beginning"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if err := oneOf("format", format, "text", "json"); err != nil {
+				return err
+			}
+			if file == "" {
+				if file, err = store.Newest(store.Folder); err != nil {
+					return badFile(err)
+				}
+			}
+			s, err := store.Open(file)
+			if err != nil {
+				return badFile(err)
+			}
+			defer func() { err = errors.Join(err, s.Close()) }()
+			id, err := whole(s, args[0])
+			if err != nil {
+				return err
+			}
+			rec, err := s.Trial(id)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				e := json.NewEncoder(c.out)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				return e.Encode(struct {
+					bench.Record
+					Workload bench.Workload `json:"workload"`
+					Contract bench.Contract `json:"contract"`
+				}{rec, rec.Trial.Workload, rec.Trial.Contract})
+			}
+			return showTrial(c.out, rec)
+		},
+	}
+	cmd.Flags().StringVar(&file, "run", "", "file of the run (default the newest in "+store.Folder+")")
+	cmd.Flags().StringVar(&format, "format", "text", "text or json: evidence, history and verdict as they are stored")
+	return cmd
+}
+
+// whole turns the beginning of an id into the id.
+func whole(s *store.Store, prefix string) (string, error) {
+	ids, err := s.Find(prefix, 6)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case len(ids) == 0:
+		return "", usagef("`sixthcopy judge` and the JSON report name trials", "no trial in %s begins with %q", s.Path(), prefix)
+	case len(ids) == 1 || ids[0] == prefix:
+		return ids[0], nil
+	case len(ids) == 6:
+		ids[5] = "..."
+	}
+	return "", usagef("give more of the id", "more than one trial begins with %q: %s", prefix, strings.Join(ids, ", "))
+}
+
+// showTrial writes one trial for a reader.
+func showTrial(w io.Writer, rec bench.Record) error {
+	var b strings.Builder
+	t, j, ev := rec.Trial, rec.Judged, rec.Evidence
+	fmt.Fprintf(&b, "trial %s: %s, workload %s, seed %d, repetition %d\n", t.ID, t.System, t.Workload.Name, t.Seed, t.Rep)
+	if t.Fault.Boundary == bench.NoFault {
+		b.WriteString("control: no fault\n")
+	} else {
+		fmt.Fprintf(&b, "fault   %s, %s, strikes intent %s", t.Fault.Boundary, t.Fault.Variant, t.Struck)
+		if t.Fault.Summary != "" {
+			fmt.Fprintf(&b, ": %s", t.Fault.Summary)
+		}
+		fmt.Fprintf(&b, "\nstrike  %s\n", strikeText(ev.Strike))
+	}
+	fmt.Fprintf(&b, "verdict %s", j.Verdict)
+	if j.InvalidBecause != "" {
+		fmt.Fprintf(&b, " (%s)", j.InvalidBecause)
+	}
+	if j.Reason != "" {
+		fmt.Fprintf(&b, ": %s", j.Reason)
+	}
+	if t.Class != "" {
+		fmt.Fprintf(&b, "\nclass   %s, bound %s", t.Class, t.Bound)
+	}
+	b.WriteString("\n\nwhat happened\n")
+	showHistory(&b, rec.History)
+	b.WriteString("\nwhat was there in the end\n")
+	for _, e := range ev.Observed.Effects {
+		fmt.Fprintf(&b, "  %s\n", effectText(e))
+	}
+	none(&b, len(ev.Observed.Effects))
+	b.WriteString("\nwhat the system said\n")
+	for _, c := range ev.Claims {
+		fmt.Fprintf(&b, "  turn %d call %d: %s", c.Turn, c.Call, c.Claim)
+		if len(c.Receipts) > 0 {
+			fmt.Fprintf(&b, ", receipts %s", strings.Join(c.Receipts, " "))
+		}
+		if c.Detail != "" {
+			fmt.Fprintf(&b, " (%s)", c.Detail)
+		}
+		b.WriteByte('\n')
+	}
+	none(&b, len(ev.Claims))
+	showFindings(&b, j)
+	m := rec.Measures
+	fmt.Fprintf(&b, "\nmeasures\n  attempts %d, calls of the agent %d, latency %.1f ms, virtual %.0f ms, in unknown %.0f ms (virtual), escalations %d, ledger %d bytes\n",
+		m.Attempts, m.AgentCalls, m.LatencyMS, m.VirtualMS, m.TimeInUnknownMS, m.Escalations, m.LedgerBytes)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func none(b *strings.Builder, n int) {
+	if n == 0 {
+		b.WriteString("  nothing\n")
+	}
+}
+
+func strikeText(s bench.StrikeRecord) string {
+	switch {
+	case s.Harness != "":
+		return "harness error: " + s.Harness
+	case s.Struck:
+		return "struck; true at that moment: " + string(s.Truth)
+	case s.Reached:
+		return "reached, but no strike was shown"
+	}
+	return "not reached: no call that it selects left the system"
+}
+
+func showFindings(b *strings.Builder, j bench.Judged) {
+	var found []string
+	count := func(n int, what string) {
+		if n != 0 {
+			found = append(found, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	count(j.Extra.Duplicate, "extra: duplicate")
+	count(j.Extra.Drifted, "extra: drifted")
+	count(j.Extra.Stray, "extra: stray")
+	count(j.Extra.Compensated, "of these extras compensated")
+	count(j.Missing, "missing: "+strings.Join(j.MissingSlots, ", "))
+	count(j.FalseDedup.StandIn, "false dedup by another effect's record")
+	count(j.FalseDedup.Empty, "false dedup by a record with nothing behind it")
+	count(j.Unresolved.Escalated, "unresolved: escalated")
+	count(j.Unresolved.Silent, "unresolved: silent")
+	count(j.Unresolved.Hung, "unresolved: hung")
+	for _, name := range slices.Sorted(maps.Keys(j.Findings)) {
+		count(j.Findings[name], strings.ReplaceAll(name, "_", " "))
+	}
+	if len(found)+len(j.Marks)+len(j.Causes) == 0 {
+		return
+	}
+	b.WriteString("\nwhat the judge found\n")
+	for _, f := range found {
+		fmt.Fprintf(b, "  %s\n", f)
+	}
+	for _, c := range j.Causes {
+		fmt.Fprintf(b, "  an extra was made by: %s, after its caller had been told: %s\n", c.Layer, c.Told)
+	}
+	if len(j.Marks) > 0 {
+		fmt.Fprintf(b, "  marks: %s\n", strings.Join(j.Marks, ", "))
+	}
+}
+
+// showHistory writes one line an event: tick, milliseconds, virtual time of day if it moved, actor, what.
+func showHistory(b *strings.Builder, events []bench.Event) {
+	actors := len("actor")
+	for _, e := range events {
+		actors = max(actors, len(e.Actor))
+	}
+	virtual := ""
+	for _, e := range events {
+		mark := "   "
+		if e.Kind == "strike" {
+			mark = ">> "
+		}
+		what := e.Kind
+		if details := eventText(e); details != "" {
+			what += "  " + details
+		}
+		if e.Virtual != virtual {
+			if virtual != "" {
+				fmt.Fprintf(b, "   %s virtual time is now %s\n", strings.Repeat(" ", 14), e.Virtual)
+			}
+			virtual = e.Virtual
+		}
+		fmt.Fprintf(b, "%s%4d %7.1f ms  %-*s  %s\n", mark, e.Tick, float64(e.Micros)/1000, actors, e.Actor, what)
+	}
+	none(b, len(events))
+}
+
+// eventText is what an event says beyond its kind.
+func eventText(e bench.Event) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if e.Request != "" {
+		add("%s", e.Request)
+	}
+	if e.Link != "" && e.Conn > 0 {
+		add("on %s connection %d exchange %d", e.Link, e.Conn, e.Exchange)
+	}
+	if e.Turn != "" {
+		add("turn %s", e.Turn)
+	}
+	if c := e.Call; c != nil {
+		add("%s", callText(*c))
+	}
+	if e.Status != 0 {
+		add("status %d", e.Status)
+	}
+	if e.Told != "" {
+		add("told %q", e.Told)
+	}
+	if e.Truth != "" {
+		add("truth: %s", e.Truth)
+	}
+	if w := e.Word; w != nil {
+		add("%s", wordText(*w))
+	}
+	if o := e.Order; o != nil {
+		add("%s", orderText(*o))
+	}
+	if e.Text != "" {
+		add("%s", e.Text)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+}
+
+func callText(c bench.Call) string {
+	s := c.Op
+	if c.Class != "" {
+		s += " " + c.Class
+	}
+	if len(c.Attrs) > 0 {
+		s += " " + attrsText(c.Attrs)
+	}
+	if n := len(c.Units); n > 1 {
+		s += fmt.Sprintf(" and %d more", n-1)
+	}
+	if c.Key != "" {
+		s += " key " + c.Key
+	}
+	if c.ID != "" {
+		s += " id " + c.ID
+	}
+	return s
+}
+
+func wordText(w bench.Word) string {
+	var parts []string
+	for _, p := range []struct{ name, value string }{{"", w.Outcome}, {"receipts ", strings.Join(w.Receipts, " ")},
+		{"event ", w.Event}, {"until ", w.Until}, {"why ", w.Why}, {"", w.Detail}} {
+		if p.value != "" {
+			parts = append(parts, p.name+p.value)
+		}
+	}
+	if w.Ordinal > 0 {
+		parts = append([]string{"call " + strconv.Itoa(w.Ordinal)}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orderText(o bench.Order) string {
+	switch {
+	case o.Start != nil:
+		var tools []string
+		for _, t := range o.Start.Tools {
+			tools = append(tools, t.Name)
+		}
+		return "tools " + strings.Join(tools, " ")
+	case o.Turn != nil:
+		s := strconv.Quote(o.Turn.Say)
+		if o.Turn.Redelivered {
+			s += " redelivered"
+		}
+		if o.Turn.Continues != "" {
+			s += " continues " + o.Turn.Continues
+		}
+		for _, c := range o.Turn.Calls {
+			s += fmt.Sprintf(", call %d %s %s", c.Ordinal, c.Tool, attrsText(c.Args))
+		}
+		return s
+	case o.Repair != nil:
+		return fmt.Sprintf("of call %d: %s %s", o.Repair.Ordinal, o.Repair.Call.Tool, attrsText(o.Repair.Call.Args))
+	case o.Cancel != nil:
+		return "call " + strconv.Itoa(o.Cancel.Ordinal)
+	case o.Decide != nil:
+		return fmt.Sprintf("call %d %s", o.Decide.Ordinal, o.Decide.Decision)
+	case o.Event != nil:
+		return o.Event.Kind
+	case o.Proceed != nil:
+		return o.Proceed.Event
+	case o.Type == "clock":
+		return "now " + o.Now
+	}
+	return ""
+}
+
+func effectText(e bench.Effect) string {
+	s := fmt.Sprintf("%s  %s %s", e.Object, e.Class, attrsText(e.Attrs))
+	if e.Sign < 0 {
+		s = fmt.Sprintf("%s  undo of %s %s", e.Object, e.Class, attrsText(e.Attrs))
+	}
+	if e.Request == "" {
+		s += "  from before the trial, or a stranger's"
+	} else {
+		s += fmt.Sprintf("  by %s, committed at %d", e.Request, e.Committed)
+	}
+	for _, p := range []struct{ name, value string }{{"undoes ", e.Undoes}, {"carried by ", e.CarriedBy}, {"harms ", e.Harms}} {
+		if p.value != "" {
+			s += "  " + p.name + p.value
+		}
+	}
+	if e.Late {
+		s += "  LATE"
+	}
+	return s
+}
+
+// attrsText is a map as key=value, sorted by key.
+func attrsText(m map[string]any) string {
+	parts := make([]string, 0, len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		v, err := json.Marshal(m[k])
+		if err != nil {
+			v = fmt.Append(nil, m[k])
+		}
+		parts = append(parts, k+"="+strings.Trim(string(v), `"`))
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}
