@@ -27,10 +27,10 @@ const FileName = "store.sqlite"
 var ErrStale = errors.New("the state read by this transaction has changed")
 
 // schema is run as one statement batch: raising a provider is on the path of every trial.
-// Durability against power loss is not modelled, so synchronous is off.
+// Durability against power loss is not modelled, so synchronous is off, and off before the first write.
 const schema = `
-PRAGMA journal_mode = WAL;
 PRAGMA synchronous = OFF;
+PRAGMA journal_mode = WAL;
 BEGIN;
 CREATE TABLE IF NOT EXISTS requests (
 	ord INTEGER PRIMARY KEY, link TEXT, conn INTEGER, exchange INTEGER,
