@@ -116,9 +116,127 @@ type Gate interface {
 type Clock interface{ Now() time.Time }
 
 // Fault is one variant of a boundary, as data: where the struck call is parked, what must be true there,
-// what is done while it is parked, what the exchange then meets, and when the fault is over.
+// what is done while it is parked, what its exchange then meets, and when the fault is over.
 type Fault struct {
 	Boundary Boundary `json:"boundary"`
 	Variant  string   `json:"variant"` // unique in its boundary: "reset", "reset/mirror"
 	Summary  string   `json:"summary"`
+	Quick    bool     `json:"quick,omitempty"` // the quick suite has it
+
+	Park   Point   `json:"park,omitempty"`   // empty: nothing is parked, a window of refused dials (Window)
+	Event  string  `json:"event,omitempty"`  // with AgentEvent: the event that is parked
+	Window bool    `json:"window,omitempty"` // the agent link's front is shut before the turn, until a claim, idle or the deadline
+	Truth  Truth   `json:"truth"`            // demanded at the strike
+	Levers []Lever `json:"levers,omitempty"` // pulled in order while the call is parked
+
+	Meets  map[Point]Action `json:"meets,omitempty"` // what the struck exchange meets when it goes on
+	Extent Extent           `json:"extent,omitempty"`
+	Times  int              `json:"times,omitempty"` // how often it strikes; 0: once
+	Holds  Release          `json:"holds,omitempty"` // when a held call is let go; empty: as soon as the levers are pulled
+
+	Pass      Passage  `json:"pass,omitempty"`      // virtual time that passes while the call is parked
+	Reused    bool     `json:"reused,omitempty"`    // the struck request is not the first on its provider connection
+	Memory    bool     `json:"memory,omitempty"`    // tool servers hold instance-local memory
+	Sessions  bool     `json:"sessions,omitempty"`  // MCP tools are served with sessions
+	Stops     bool     `json:"stops,omitempty"`     // tool servers pass a disconnect of the agent on, and the provider stops
+	Owner     string   `json:"owner,omitempty"`     // whose time-out is on: "agent" or "toolserver"
+	Withdrawn bool     `json:"withdrawn,omitempty"` // the goal is withdrawn after the cancellation
+	Reissued  string   `json:"reissued,omitempty"`  // the goal is issued again in a new turn: "continues" or "silent"
+	Drift     string   `json:"drift,omitempty"`     // name of the workload's drift that the repair makes
+	Needs     []string `json:"needs,omitempty"`     // abilities without which it does not apply to a system
+	OnlyMCP   bool     `json:"only_mcp,omitempty"`  // placed by events or sessions that plain JSON does not have
+
+	Shows           Shows `json:"shows"`                      // what the system's outermost link shows
+	ProviderFailure bool  `json:"provider_failure,omitempty"` // the failure is the provider's own, and may be saved under the key
+	NonDelivery     bool  `json:"non_delivery,omitempty"`     // what is shown proves that nothing was delivered
 }
+
+// Suite says how much of everything is run.
+type Suite string
+
+const (
+	SuiteQuick Suite = "quick" // one variant of each boundary with its mirror
+	SuiteCore  Suite = "core"  // one variant of each boundary, class and truth
+	SuiteFull  Suite = "full"  // every variant
+)
+
+// Lever is one thing that is done while the struck call is parked.
+type Lever string
+
+const (
+	KillAgent      Lever = "kill the agent"
+	KillToolServer Lever = "kill the serving tool server"
+	RestartTool    Lever = "restart the tool server"
+	AvoidServing   Lever = "send new connections to another instance"
+	DrainServing   Lever = "drain the serving instance"
+	RefuseProvider Lever = "refuse connections to the provider"
+	CancelCall     Lever = "cancel the call"
+	Withdraw       Lever = "withdraw the goal"
+	RunOutTime     Lever = "let the owner's time-out run out"
+	LetTimePass    Lever = "let virtual time pass"
+	RestartAgent   Lever = "start the agent again"
+)
+
+// Extent says which attempts of the struck intent meet the fault.
+type Extent string
+
+const (
+	ExtentExchange Extent = ""        // this exchange only
+	ExtentIntent   Extent = "intent"  // every attempt of the intent
+	ExtentForever  Extent = "forever" // nothing gets through until the system has claimed
+)
+
+// Release says when a held call is let go. A claim of the system, its being idle, the contract's
+// commits-within and the deadline always let it go too; the first that happens wins and is recorded.
+type Release string
+
+const (
+	AtOnce      Release = ""              // as soon as the levers are pulled
+	RetryInWork Release = "retry in work" // a retry has committed, or its other answer is rendered
+	RetryOver   Release = "retry answered"
+)
+
+// Passage is how far the clock moves, against the contract's retention.
+type Passage string
+
+const (
+	JustInside Passage = "just inside" // one minute short of the retention
+	JustPast   Passage = "just past"   // one minute past it
+	DaysLater  Passage = "days later"  // three days past it
+)
+
+// Hours returns the virtual hours that pass under a retention.
+func (p Passage) Hours(retention time.Duration) time.Duration {
+	switch p {
+	case JustInside:
+		return retention - time.Minute
+	case JustPast:
+		return retention + time.Minute
+	case DaysLater:
+		return retention + 72*time.Hour
+	}
+	return 0
+}
+
+// Shows is what the system's outermost link shows of a strike. Equal declarations, with equal extent,
+// hours and knobs, are one class (see ClassOf).
+type Shows string
+
+const (
+	ShowsReset     Shows = "connection reset"
+	ShowsClosed    Shows = "connection closed"
+	ShowsRefused   Shows = "connection refused"
+	ShowsTruncated Shows = "answer cut inside its event"
+	ShowsNoEvent   Shows = "answer cut before its event"
+	ShowsNoSession Shows = "connection closed, then session gone"
+	ShowsTimeOut   Shows = "time-out"
+	ShowsOwnDeath  Shows = "own death"
+	ShowsCancelled Shows = "own cancellation"
+
+	// What a tool server makes of a strike on its provider link: with vague errors these are one text.
+	ShowsToolLost    Shows = "tool error: lost"
+	ShowsToolRefused Shows = "tool error: not executed"
+	ShowsToolTimeOut Shows = "tool error: time-out"
+	ShowsToolStatus  Shows = "tool error: status " // + the status
+	ShowsToolEmpty   Shows = "tool error: unreadable answer"
+)

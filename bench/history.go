@@ -52,3 +52,10 @@ func (h *History) Events() []Event {
 	defer h.mu.Unlock()
 	return append([]Event(nil), h.events...)
 }
+
+// Len is the tick of the last event.
+func (h *History) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.events)
+}

@@ -100,6 +100,9 @@ type ToolServer interface {
 	Address() string // host:port; another one after a restart
 	// Configure opens a trial on it and forgets the one before.
 	Configure(ctx context.Context, c ToolServerConfig) error
+	// Warm makes one read through its client to the provider, so that the next request is the second
+	// exchange on its connection.
+	Warm(ctx context.Context) error
 	// Clock tells it virtual time; its time-outs and lags run on that.
 	Clock(ctx context.Context, now time.Time) error
 	// Busy is the number of calls in its hands, by its own counter.
@@ -149,6 +152,8 @@ type Tool interface {
 	// LookUp names the tool that finds an effect of this one again, and the argument that takes the
 	// reference ("" where it finds by business attributes only, or there is no look-up).
 	LookUp() (tool, argument string)
+	// Arguments names the arguments that it takes as a workload offers it.
+	Arguments(use ToolUse) []string
 	// Parse reads a call in business terms, as the oracle will report its effects.
 	Parse(args map[string]any) Call
 }
@@ -169,7 +174,8 @@ type System interface {
 type Session interface {
 	// Send writes an order (its Seq is set here) and returns when the system has acknowledged it.
 	Send(ctx context.Context, o Order) error
-	// Words are the system's words but for acks, in order. The channel is closed when the process has ended.
+	// Words are the system's words but for acks, in order; an idle's Seq is the number of orders of this
+	// process and trial that had been acknowledged before it. The channel is closed when the process has ended.
 	Words() <-chan Word
 	// Kill is SIGKILL to the process group; it returns when the group is gone.
 	Kill() error

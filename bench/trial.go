@@ -2,17 +2,25 @@ package bench
 
 // Trial is workload x fault x system x seed, planned.
 type Trial struct {
-	ID       string   `json:"id"` // short hash of all below; unique in a run
-	Workload Workload `json:"-"`
-	Contract Contract `json:"-"`
-	Fault    Fault    `json:"fault"`
-	System   string   `json:"system"`
-	Kind     string   `json:"kind"`
-	Struck   string   `json:"struck"` // intent that the fault strikes; "" in controls
-	Class    string   `json:"class"`  // class of the cell (design section 5): "" for controls
-	Bound    Mark     `json:"bound"`  // of the class
-	Seed     int64    `json:"seed"`
-	Rep      int      `json:"rep"` // from 0
+	ID       string           `json:"id"` // short hash of all below; unique in a run
+	Workload Workload         `json:"-"`
+	Contract Contract         `json:"-"`
+	Fault    Fault            `json:"fault"`
+	System   string           `json:"system"`
+	Kind     string           `json:"kind"`
+	Struck   string           `json:"struck"`  // intent that the fault strikes; "" in controls
+	Class    string           `json:"class"`   // class of the cell (design section 5): "" for controls
+	Bound    Mark             `json:"bound"`   // of the class
+	Offered  EvidenceContract `json:"offered"` // the contract as far as the workload's tools let it through
+	Shown    Shown            `json:"shown"`
+	Seed     int64            `json:"seed"`
+	Rep      int              `json:"rep"` // from 0
+}
+
+// Shown is what holds for the whole class of a trial's cell.
+type Shown struct {
+	Told            bool `json:"told,omitempty"`             // one member only, and what is shown tells its truth
+	ProviderFailure bool `json:"provider_failure,omitempty"` // some member is a failure of the provider's own
 }
 
 // Record is what a trial leaves behind: first the evidence, then the verdict.
@@ -22,6 +30,8 @@ type Record struct {
 	Evidence Evidence `json:"evidence"`
 	Measures Measures `json:"measures"`
 	Judged   Judged   `json:"judged"`
+
+	Broke *SystemError `json:"broke,omitempty"` // why the system could not go on: a result, blamed on it by its silence
 }
 
 // Measures are the secondary figures of a trial.

@@ -1,35 +1,98 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/tools"
+	"github.com/sixthcopy/sixthcopy/faults/balancer"
+	"github.com/sixthcopy/sixthcopy/faults/links"
+	"github.com/sixthcopy/sixthcopy/oracles"
+	"github.com/sixthcopy/sixthcopy/systems"
+	"github.com/sixthcopy/sixthcopy/systems/agent"
 	"github.com/sixthcopy/sixthcopy/workloads"
 )
 
-// wiring puts the program together from the siblings.
+// This file puts the program together: it is the one place that knows all siblings.
+
+const (
+	agentChild      = "agent"       // the reference agent, as a child of itself
+	toolServerChild = "tool-server" // a tool server, likewise
+)
+
 func wiring() parts {
 	return parts{
-		workloads: suiteList,
-		providers: providerList,
-		schema:    func() ([]byte, error) { return workloads.Schema(workloads.Known()), nil },
+		children: map[string]func(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int{agentChild: agent.Main, toolServerChild: tools.Main},
+		systems: func(dir string) ([]thing, error) {
+			all, err := knownSystems(dir)
+			var list []thing
+			for _, s := range all {
+				list = append(list, thing{s.Name(), s.Kind(), s.Summary()})
+			}
+			return list, err
+		},
+		workloads: func() ([]thing, error) {
+			all, err := workloads.Suite()
+			var list []thing
+			for _, w := range all {
+				list = append(list, thing{w.Name, w.Provider.Kind, w.Summary})
+			}
+			return list, err
+		},
+		providers: func() ([]thing, error) {
+			var list []thing
+			for _, k := range fakeproviders.All {
+				list = append(list, thing{k.Name(), "provider", k.Summary()})
+			}
+			for _, c := range contracts.All {
+				list = append(list, thing{c.Name, "contract of " + c.Provider, c.Summary})
+			}
+			return list, nil
+		},
+		schema:   func() ([]byte, error) { return workloads.Schema(workloads.Known()), nil },
+		judge:    bench.Judge,
+		grade:    grade,
+		commands: []func(*console) *cobra.Command{runCommand},
 	}
 }
 
-func suiteList() ([]thing, error) {
-	suite, err := workloads.Suite()
+// knownSystems are the reference policies and the systems with manifests in dir; "" is ./systems, where
+// there is one.
+func knownSystems(dir string) ([]bench.System, error) {
+	exe, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("path of this program: %w", err)
 	}
-	var all []thing
-	for _, w := range suite {
-		all = append(all, thing{w.Name, w.Provider.Kind, w.Summary})
-	}
-	return all, nil
+	return systems.Reference(exe), nil
 }
 
-func providerList() ([]thing, error) {
-	var all []thing
-	for _, k := range fakeproviders.All {
-		all = append(all, thing{k.Name(), "fake", k.Summary()})
+// world puts the parts together in which trials run. stop ends what it started.
+func world() (w bench.World, stop func() error, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return w, nil, fmt.Errorf("path of this program: %w", err)
 	}
-	return all, nil
+	pool := tools.NewPool(exe, toolServerChild)
+	readers := map[string]bench.Oracle{}
+	for _, o := range oracles.All {
+		readers[o.Kind()] = o
+	}
+	w = bench.World{
+		Providers:   fakeproviders.Raise,
+		Oracles:     readers,
+		Links:       links.New(),
+		Balance:     func() (bench.Balancer, error) { return balancer.New() },
+		ToolServers: pool,
+		Tools:       tools.Catalogue(),
+		ParseAgent:  tools.ParseAgentRequest,
+		Told:        tools.Told,
+	}
+	return w, pool.Close, nil
 }

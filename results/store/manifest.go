@@ -32,6 +32,8 @@ type Manifest struct {
 	Resumed   int               `json:"resumed"`   // how often the run was resumed
 	Versions  map[string]string `json:"versions"`  // of the harness, its libraries and the systems
 	Machine   Machine           `json:"machine"`
+	Reread    int               `json:"reread"` // trials whose state was read again at the run's end
+	Late      int               `json:"late"`   // effects found so that came after their trial was over
 }
 
 // Machine is where a run ran. It names no host and no user.

@@ -1,0 +1,89 @@
+package bench
+
+import "sort"
+
+// offers are the workload's tools as the system is given them: each with its address, and with as much of
+// the advertised contract as the tool lets through.
+func (st *stage) offers() []OfferedTool {
+	terms := st.trial.Contract.Advertised
+	var out []OfferedTool
+	for name, use := range st.tools() {
+		tool := st.runner.World.Tools[name]
+		if tool == nil {
+			continue
+		}
+		o := OfferedTool{Name: name, Address: address(use.Transport, st.agent.Address()), Transport: use.Transport,
+			TakesKey: use.Key == KeyArgument, TakesRef: tool.TakesRef(), ReadOnly: tool.ReadOnly(), Annotations: use.Annotations,
+			Arguments: tool.Arguments(use)}
+		if !tool.ReadOnly() {
+			o.Contract = OfferedContract{Unique: len(terms.Unique) > 0, NaturallyIdempotent: terms.NaturallyIdempotent}
+			if use.Key == KeyArgument {
+				o.Contract.KeyRetentionS = terms.Key.Retention.Seconds()
+				o.Contract.SavesFailures = terms.Key.Saves == "executed"
+			}
+			if look, argument := tool.LookUp(); look != "" && terms.LookUp.Kind != "" {
+				if _, offered := st.trial.Workload.Tools[look]; offered {
+					o.Contract.LookUpTool, o.Contract.LookUpArgument = look, argument
+					o.Contract.LookUpBy, o.Contract.LookUpKind = terms.LookUp.By, terms.LookUp.Kind
+					o.Contract.LookUpLagS = terms.LookUp.Lag.Seconds()
+				}
+			}
+			if terms.CommitsWithin != nil {
+				o.Contract.CommitsWithinS, o.Contract.CommitsWithinKnown = terms.CommitsWithin.Seconds(), true
+			}
+		}
+		o.Contract.ErrorsTyped = use.Errors == ErrorsTyped
+		out = append(out, o)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// address is where a tool is reached behind the agent link.
+func address(t Transport, link string) string {
+	switch t {
+	case TransportJSON:
+		return "http://" + link
+	case TransportMCPSessions:
+		return "http://" + link + "/mcp-sessions"
+	}
+	return "http://" + link + "/mcp"
+}
+
+// contractFor condenses a contract to what judging needs, as the system is given it. keyReaches is false
+// where the system cannot repeat the key (the tool sends none, or its server mints one for each call),
+// lookUpReaches where no look-up tool is offered that takes the intent's reference.
+func contractFor(c Contract, keyReaches, lookUpReaches bool) EvidenceContract {
+	said, is := boundTerms(c.Advertised), boundTerms(c.Actual)
+	if c.Actual.LookUp.Lag > c.Advertised.LookUp.Lag && is.LookUp == "bounded" {
+		is.LookUp = "lags" // later than documented: a negative answer proves nothing
+	}
+	for _, t := range []*BoundTerms{&said, &is} {
+		if !keyReaches {
+			t.KeyHours, t.SavesFailures = 0, false
+		}
+		if !lookUpReaches {
+			t.LookUp, t.LookUpBy = "none", ""
+		}
+	}
+	ec := EvidenceContract{Says: c.Summary, Advertised: said}
+	if ProviderFault(said, is) {
+		ec.Actual = &is
+	}
+	return ec
+}
+
+func boundTerms(t Terms) BoundTerms {
+	b := BoundTerms{Unique: len(t.Unique) > 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
+	if t.Key.Location != "" {
+		b.KeyHours, b.SavesFailures = t.Key.Retention.Hours(), t.Key.Saves == "executed"
+	}
+	if b.LookUp == "" {
+		b.LookUp = "none"
+	}
+	if t.CommitsWithin != nil {
+		limit := t.CommitsWithin.Hours()
+		b.CommitsWithin = &limit
+	}
+	return b
+}

@@ -1,0 +1,398 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// PlanSpec says what to run. Lists are in the order in which reports show them.
+type PlanSpec struct {
+	Suite      Suite
+	Workloads  []Workload
+	Contracts  map[string]Contract // by name
+	Faults     []Fault
+	Systems    []SystemFacts
+	Tools      map[string]Tool
+	Boundaries []Boundary // empty: all
+	Repeat     int        // trials of each cell, at least 1
+	Seed       int64
+}
+
+// SystemFacts is what the plan needs to know of a system: all of it from its manifest.
+type SystemFacts struct {
+	Name, Kind, Clock string
+	Can               []string
+}
+
+// Plan is what will be run: trials, the classes that their cells belong to, and what does not apply.
+type Plan struct {
+	Trials        []Trial
+	Classes       []Class
+	NotApplicable []NotApplicable
+}
+
+// Class is the cells of one workload and contract that give the system the same observations and differ
+// only in the truth. Members are all that any suite has, so that a run can tell what it lacks.
+type Class struct {
+	Name     string   `json:"name"`
+	Workload string   `json:"workload"`
+	Contract string   `json:"contract"`
+	Shows    string   `json:"shows"`
+	Members  []string `json:"members"` // BOUNDARY VARIANT
+	Bound    Mark     `json:"bound"`
+	Shown    Shown    `json:"shown"`
+	Provider bool     `json:"provider_fault,omitempty"` // the contract breaks its promise
+	Owes     bool     `json:"ledger_owes_bound"`        // the reference ledger owes the bound
+}
+
+// NotApplicable is a cell that is left out, and why.
+type NotApplicable struct {
+	System   string   `json:"system"` // empty: for every system
+	Workload string   `json:"workload"`
+	Boundary Boundary `json:"boundary"`
+	Variant  string   `json:"variant"`
+	Reason   string   `json:"reason"`
+}
+
+// MakePlan decides, before anything is run and from manifests and workloads alone, which trials there are.
+func MakePlan(s PlanSpec) (Plan, error) {
+	var plan Plan
+	for _, w := range s.Workloads {
+		contract, ok := s.Contracts[w.Provider.Contract]
+		if !ok {
+			return plan, fmt.Errorf("workload %s: contract %q is unknown", w.Name, w.Provider.Contract)
+		}
+		classes := classesOf(w, contract, s.Faults, s.Tools)
+		terms := offered(w, contract, s.Tools)
+		chosen := s.choose(w, contract, classes)
+		for _, sys := range s.Systems {
+			plan.add(s, Trial{Workload: w, Contract: contract, Fault: Fault{Boundary: NoFault, Variant: "control", Truth: TruthNone},
+				System: sys.Name, Kind: sys.Kind, Bound: MarkExact, Offered: terms})
+		}
+		for _, f := range s.Faults {
+			placed, shaped, reason := place(f, w, contract, s.Tools)
+			if !s.wants(f.Boundary) || reason == "" && !chosen[f.name()] {
+				continue
+			}
+			if reason != "" {
+				plan.NotApplicable = append(plan.NotApplicable, NotApplicable{Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
+				continue
+			}
+			class := classes[f.name()]
+			for _, sys := range s.Systems {
+				if reason := lacks(sys, f); reason != "" {
+					plan.NotApplicable = append(plan.NotApplicable, NotApplicable{System: sys.Name, Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
+					continue
+				}
+				for _, struck := range struckIntents(w) {
+					t := Trial{Workload: reissue(shaped, struck, f), Contract: contract, Fault: placed, System: sys.Name, Kind: sys.Kind,
+						Struck: struck, Class: class.Name, Bound: class.Bound, Shown: class.Shown, Offered: terms}
+					plan.add(s, t)
+				}
+			}
+		}
+		for _, c := range sortedClasses(classes) {
+			plan.Classes = append(plan.Classes, c)
+		}
+	}
+	return plan, nil
+}
+
+// choose names the faults that the suite runs on a workload: quick, one variant for each boundary with its
+// mirror; core, one for each boundary, class and truth, those of quick first; full, all.
+func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[string]bool {
+	chosen := map[string]bool{}
+	type kind struct {
+		boundary Boundary
+		class    string
+		truth    Truth
+		commits  bool
+	}
+	have := map[kind]bool{}
+	for _, first := range []bool{true, false} {
+		for _, f := range s.Faults {
+			placed, _, reason := place(f, w, c, s.Tools)
+			if reason != "" || f.Quick != first {
+				continue
+			}
+			_, rolled := placed.Meets[BeforeCommit]
+			k := kind{f.Boundary, classes[f.name()].Name, placed.Truth, !rolled}
+			switch s.Suite {
+			case SuiteQuick:
+				if f.Drift != "" {
+					chosen[f.name()] = f.Drift == w.Drifts[0].Name
+				} else if first {
+					chosen[f.name()] = true
+				}
+			case SuiteCore:
+				if !have[k] {
+					have[k], chosen[f.name()] = true, true
+				}
+			case SuiteFull:
+				chosen[f.name()] = true
+			}
+		}
+	}
+	return chosen
+}
+
+func (s PlanSpec) wants(b Boundary) bool {
+	return len(s.Boundaries) == 0 || slices.Contains(s.Boundaries, b)
+}
+
+// name is a fault's name in a class: boundary and variant.
+func (f Fault) name() string { return string(f.Boundary) + " " + f.Variant }
+
+// add puts a trial into the plan, once for each repetition.
+func (p *Plan) add(s PlanSpec, t Trial) {
+	for rep := 0; rep < max(1, s.Repeat); rep++ {
+		t.Rep, t.Seed = rep, s.Seed+int64(rep)
+		sum := sha256.Sum256([]byte(strings.Join([]string{t.System, t.Workload.Name, t.Contract.Name, t.Fault.name(), t.Struck, fmt.Sprint(t.Seed), fmt.Sprint(rep)}, "\x00")))
+		t.ID = hex.EncodeToString(sum[:6])
+		p.Trials = append(p.Trials, t)
+	}
+}
+
+// struckIntents are the intents of a workload that faults strike: those that it names, else the first.
+func struckIntents(w Workload) []string {
+	if len(w.Inject.Intents) > 0 {
+		return w.Inject.Intents
+	}
+	return []string{w.Turns[0].Intents[0].ID}
+}
+
+// intent finds an intent of a workload.
+func (w Workload) intent(id string) Intent {
+	for _, t := range w.Turns {
+		for _, in := range t.Intents {
+			if in.ID == id {
+				return in
+			}
+		}
+	}
+	return Intent{}
+}
+
+// place fits a fault to a workload's topology, or says why it does not apply. The workload comes back with
+// what the fault makes of its tools.
+func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workload, string) {
+	if len(w.Inject.Boundaries) > 0 && !slices.Contains(w.Inject.Boundaries, f.Boundary) {
+		return f, w, "the workload leaves this boundary out"
+	}
+	in := w.intent(struckIntents(w)[0])
+	use := w.Tools[in.Call.Tool]
+	if f.OnlyMCP && use.Transport == TransportJSON {
+		return f, w, "plain JSON over HTTP has neither events nor sessions"
+	}
+	if f.Pass != "" && c.Advertised.Key.Location == "" {
+		return f, w, "the contract has no token that could expire"
+	}
+	if f.Pass != "" && use.Key == KeyNone && in.Slots != nil {
+		return f, w, "the tool sends no token that could expire"
+	}
+	if f.Drift != "" && !slices.ContainsFunc(w.Drifts, func(d Drift) bool { return d.Name == f.Drift }) {
+		return f, w, "the workload has no such drift"
+	}
+	if len(in.Slots) == 0 { // a read: there is nothing to commit, so both truths are one
+		if _, rolled := f.Meets[BeforeCommit]; rolled {
+			return f, w, "a read commits nothing: the mirror would be the same"
+		}
+		if f.Withdrawn {
+			return f, w, "a read has no effect that could be withdrawn"
+		}
+		f.Truth = TruthNone
+		if f.Park == Committed {
+			f.Park = BeforeResponse
+			m := map[Point]Action{}
+			for p, a := range f.Meets {
+				if p == Committed {
+					p = BeforeResponse
+				}
+				m[p] = a
+			}
+			f.Meets = m
+		}
+	}
+	return f, w, ""
+}
+
+// lacks says which ability a fault needs that a system does not have; "": none.
+func lacks(sys SystemFacts, f Fault) string {
+	if f.Pass != "" && sys.Clock == "wall" {
+		return "the system keeps time by the wall clock, which does not pass a retention here"
+	}
+	for _, need := range f.Needs {
+		if !slices.Contains(sys.Can, need) {
+			return "the system cannot " + need
+		}
+	}
+	return ""
+}
+
+// reissue puts the turn that issues the goal again behind the turn that was cancelled.
+func reissue(w Workload, struck string, f Fault) Workload {
+	if f.Reissued == "" {
+		return w
+	}
+	var turns []Turn
+	for _, t := range w.Turns {
+		turns = append(turns, t)
+		if !slices.ContainsFunc(t.Intents, func(in Intent) bool { return in.ID == struck }) {
+			continue
+		}
+		again := Turn{ID: t.ID + "-again", Say: t.Say, AsksAgain: struck}
+		if f.Reissued == "continues" {
+			again.Continues = t.ID
+		}
+		turns = append(turns, again)
+	}
+	w.Turns = turns
+	return w
+}
+
+// classesOf computes the classes of a workload over all faults that apply to it, and their bounds.
+// The key is the name of a member.
+func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) map[string]Class {
+	byKey := map[string]*Class{}
+	first := map[string]Fault{}
+	for _, f := range faults {
+		placed, _, reason := place(f, w, c, tools)
+		if reason != "" {
+			continue
+		}
+		key := classKey(placed, w)
+		class := byKey[key]
+		if class == nil {
+			class = &Class{Name: w.Name + ": " + key, Workload: w.Name, Contract: c.Name, Shows: key}
+			byKey[key], first[key] = class, placed
+		}
+		class.Members = append(class.Members, f.name())
+		class.Shown.ProviderFailure = class.Shown.ProviderFailure || placed.ProviderFailure
+		class.Shown.Told = len(class.Members) == 1 && placed.NonDelivery
+	}
+	terms := offered(w, c, tools)
+	actual := terms.Advertised
+	if terms.Actual != nil {
+		actual = *terms.Actual
+	}
+	out := map[string]Class{}
+	for key, class := range byKey {
+		f := first[key]
+		struck := struckIntents(w)[0]
+		t := Trial{Workload: reissue(w, struck, f), Contract: c, Fault: f, Struck: struck, Shown: class.Shown}
+		var decisions []ObservedDecision
+		if f.Withdrawn {
+			decisions = []ObservedDecision{{Intent: struck, Decision: Withdrawn}}
+		}
+		class.Bound = Bound(terms.Advertised, actual, FactsOf(workloadEvidence(t.Workload, decisions), evidenceFault(t)))
+		class.Provider, class.Owes = ProviderFault(terms.Advertised, actual), LedgerOwesBound(terms.Advertised, actual)
+		for _, m := range class.Members {
+			out[m] = *class
+		}
+	}
+	return out
+}
+
+// sortedClasses lists each class once, by name.
+func sortedClasses(by map[string]Class) []Class {
+	seen := map[string]bool{}
+	var out []Class
+	for _, c := range by {
+		if !seen[c.Name] {
+			seen[c.Name] = true
+			out = append(out, c)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// classKey says in words what a system is shown, for how long, how much time passes, and what it is asked
+// to do next. Equal keys are one class.
+func classKey(f Fault, w Workload) string {
+	parts := []string{string(shown(f, w))}
+	switch f.Extent {
+	case ExtentIntent:
+		parts = append(parts, "at every attempt")
+	case ExtentForever:
+		parts = append(parts, "for good")
+	}
+	if f.Pass != "" {
+		parts = append(parts, string(f.Pass)+" the retention")
+	}
+	if f.Times > 1 {
+		parts = append(parts, fmt.Sprintf("%d times", f.Times))
+	}
+	if f.Withdrawn {
+		parts = append(parts, "then withdrawn")
+	}
+	if f.Reissued != "" {
+		parts = append(parts, "then issued again, "+f.Reissued)
+	}
+	if f.Drift != "" {
+		parts = append(parts, "then repaired with "+f.Drift)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shown is what the fault shows through a tool's error wording: vague and lying wording make one text of
+// everything that happens on the provider link.
+func shown(f Fault, w Workload) Shows {
+	if !strings.HasPrefix(string(f.Shows), "tool error") {
+		return f.Shows
+	}
+	use := w.Tools[w.intent(struckIntents(w)[0]).Call.Tool]
+	if use.Errors == ErrorsTyped {
+		return f.Shows
+	}
+	return "tool error"
+}
+
+// disagreements is the number of matched attributes in which a unit differs from a slot.
+func disagreements(match, unit map[string]any) int {
+	n := 0
+	for name, want := range match {
+		if got, ok := unit[name]; !ok || !sameValue(want, got) {
+			n++
+		}
+	}
+	return n
+}
+
+// offered is a contract as far as the tools of a workload let it through to the system.
+func offered(w Workload, c Contract, tools map[string]Tool) EvidenceContract {
+	call := w.intent(struckIntents(w)[0]).Call
+	reaches := false
+	if tool := tools[call.Tool]; tool != nil {
+		name, argument := tool.LookUp()
+		_, has := w.Tools[name]
+		reaches = has && argument != "" && tool.TakesRef()
+	}
+	return contractFor(c, w.Tools[call.Tool].Key == KeyArgument, reaches)
+}
+
+// workloadEvidence is a workload as the judge sees it, with the decisions that came of it.
+func workloadEvidence(w Workload, decisions []ObservedDecision) EvidenceWorkload {
+	ev := EvidenceWorkload{Outcomes: w.Outcomes, Ordered: w.Ordered, Net: w.Net}
+	index := map[string]int{}
+	for i, turn := range w.Turns {
+		index[turn.ID] = i + 1
+		for _, in := range turn.Intents {
+			e := EvidenceIntent{ID: in.ID, Turn: i + 1, TwinOf: in.TwinOf, Principal: in.Principal, Decision: in.Decision, Slots: in.Slots}
+			for _, d := range decisions {
+				if d.Intent == in.ID {
+					e.Decision = d.Decision
+				}
+			}
+			ev.Intents = append(ev.Intents, e)
+		}
+		if turn.AsksAgain != "" {
+			ev.Turns = append(ev.Turns, EvidenceTurn{ID: i + 1, AsksAgain: turn.AsksAgain, Continues: index[turn.Continues]})
+		}
+	}
+	return ev
+}

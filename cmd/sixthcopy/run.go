@@ -1,0 +1,407 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+	"github.com/sixthcopy/sixthcopy/faults"
+	"github.com/sixthcopy/sixthcopy/results/report"
+	"github.com/sixthcopy/sixthcopy/results/store"
+	"github.com/sixthcopy/sixthcopy/workloads"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	suite                          string
+	systems, workloads, boundaries []string
+	repeat, parallel               int
+	seed                           int64
+	out, dir                       string
+	resume                         bool
+}
+
+// quickSystems are the policies of the quick suite.
+var quickSystems = []string{"blind", "never", "native-token", "ledger", "do-nothing", "dedupe-everything"}
+
+// trialDeadline bounds each wait for a fact in a trial. It orders nothing.
+const trialDeadline = 15 * time.Second
+
+func runCommand(c *console) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Drive systems through the boundaries and count what then exists",
+		Long: `run drives real processes through the boundaries and judges them by external state.
+
+The suites: quick is one variant of each boundary with its mirror, on six policies; core is one variant of
+each boundary, class and truth, on all policies; full is every variant. Interrupted at a trial's edge, a run
+goes on with --resume and the same --out.`,
+		Example: `  sixthcopy run
+  sixthcopy run --suite core --system ledger --workload refund
+  sixthcopy run --boundary crash-restart --workload ./my-workload.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error { return exactly(0, "no arguments")(cmd, args) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), c, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.suite, "suite", "quick", "quick, core or full")
+	f.StringArrayVar(&o.systems, "system", nil, "a system by name; may be repeated (default: the policies of the suite)")
+	f.StringArrayVar(&o.workloads, "workload", nil, "a workload by name or by file; may be repeated (default: the suite)")
+	f.StringArrayVar(&o.boundaries, "boundary", nil, "a boundary by name; may be repeated (default: all)")
+	f.IntVar(&o.repeat, "repeat", 1, "trials of each cell")
+	f.Int64Var(&o.seed, "seed", 1, "seed of the ids that trials mint")
+	f.IntVar(&o.parallel, "parallel", 2*runtime.NumCPU(), "trials at a time")
+	f.StringVar(&o.out, "out", "", "file of the run (default: a new one in "+store.Folder+")")
+	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out")
+	f.StringVar(&o.dir, "systems", "", "folder with more systems (default: ./systems)")
+	return cmd
+}
+
+// run carries out a run:
+//  1. check everything that was asked for;  2. plan;  3. open the run's file;  4. run what is not done yet;
+//  5. read every 50th trial's state again;  6. report, and say how it went.
+func run(ctx context.Context, c *console, o runOptions) (err error) {
+	spec, chosen, err := o.spec()
+	if err != nil {
+		return err
+	}
+	plan, err := bench.MakePlan(spec)
+	if err != nil {
+		return usagef("sixthcopy list workloads", "%w", err)
+	}
+	if len(plan.Trials) == 0 {
+		return usagef("sixthcopy run --help", "nothing to run: no trial fits what was asked for")
+	}
+	s, todo, err := o.open(ctx, plan)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+
+	w, stop, err := world()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, closeAll(chosen)) }()
+	dir, err := os.MkdirTemp(fastDir(), "sixthcopy-")
+	if err != nil {
+		return fmt.Errorf("folder for trials: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+
+	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
+	bar := newProgress(c.err, len(plan.Trials), len(plan.Trials)-len(todo), time.Now)
+	ran := runner.RunAll(ctx, todo, chosen, o.parallel, func(rec bench.Record) error {
+		if err := s.SaveEvidence(rec); err != nil {
+			return err
+		}
+		judged := bench.Judge(rec.Evidence)
+		bar.add(judged.Verdict)
+		return s.SaveVerdict(rec.Trial.ID, judged)
+	})
+	bar.end()
+	if ran != nil && !errors.Is(ran, context.Canceled) {
+		return ran
+	}
+	read, late, err := runner.Late(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	if ran != nil {
+		return &ending{interrupted, errors.New("interrupted at a trial's edge; what was done is kept in " + s.Path()), "sixthcopy run " + o.again(s.Path())}
+	}
+	return o.finish(ctx, c, s, read, late)
+}
+
+// spec checks the flags and gathers what is to be planned, and the systems by name.
+func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
+	var spec bench.PlanSpec
+	if err := errors.Join(oneOf("suite", o.suite, "quick", "core", "full")); err != nil {
+		return spec, nil, err
+	}
+	if o.repeat < 1 || o.parallel < 1 {
+		return spec, nil, usagef("both are whole numbers from 1", "--repeat is %d and --parallel %d, expected at least 1", o.repeat, o.parallel)
+	}
+	if o.resume && o.out == "" {
+		return spec, nil, usagef("sixthcopy run --resume --out FILE", "--resume needs the file of the run to go on with")
+	}
+	spec = bench.PlanSpec{Suite: bench.Suite(o.suite), Contracts: map[string]bench.Contract{}, Faults: faults.All(),
+		Repeat: o.repeat, Seed: o.seed}
+	for _, c := range contracts.All {
+		spec.Contracts[c.Name] = c
+	}
+	for _, name := range o.boundaries {
+		if !slices.Contains(bench.Boundaries, bench.Boundary(name)) {
+			return spec, nil, unknown("boundary", name, boundaryNames())
+		}
+		spec.Boundaries = append(spec.Boundaries, bench.Boundary(name))
+	}
+	var err error
+	if spec.Workloads, err = o.chooseWorkloads(); err != nil {
+		return spec, nil, err
+	}
+	chosen, err := o.chooseSystems()
+	if err != nil {
+		return spec, nil, err
+	}
+	byName := map[string]bench.System{}
+	for _, s := range chosen {
+		byName[s.Name()] = s
+		facts := bench.SystemFacts{Name: s.Name(), Kind: s.Kind(), Clock: s.Clock()}
+		for _, ability := range abilities {
+			if s.Can(ability) {
+				facts.Can = append(facts.Can, ability)
+			}
+		}
+		spec.Systems = append(spec.Systems, facts)
+	}
+	w, stop, err := world()
+	if err != nil {
+		return spec, nil, err
+	}
+	spec.Tools = w.Tools
+	return spec, byName, stop()
+}
+
+// abilities are those that a fault may need.
+var abilities = []string{"repair", "cancel", "decide", "clock", "at", "timeout"}
+
+func boundaryNames() []string {
+	var names []string
+	for _, b := range bench.Boundaries {
+		names = append(names, string(b))
+	}
+	return names
+}
+
+func (o runOptions) chooseWorkloads() ([]bench.Workload, error) {
+	suite, err := workloads.Suite()
+	if err != nil || len(o.workloads) == 0 {
+		return suite, err
+	}
+	var chosen []bench.Workload
+	for _, name := range o.workloads {
+		i := slices.IndexFunc(suite, func(w bench.Workload) bool { return w.Name == name })
+		if i >= 0 {
+			chosen = append(chosen, suite[i])
+			continue
+		}
+		if !strings.ContainsAny(name, "/.") {
+			var names []string
+			for _, w := range suite {
+				names = append(names, w.Name)
+			}
+			return nil, unknown("workload", name, names)
+		}
+		w, err := workloads.LoadFile(name)
+		if err != nil {
+			return nil, &ending{misused, err, "docs/workloads.md has the format"}
+		}
+		chosen = append(chosen, w)
+	}
+	return chosen, nil
+}
+
+func (o runOptions) chooseSystems() ([]bench.System, error) {
+	all, err := knownSystems(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	wanted := o.systems
+	if len(wanted) == 0 && o.suite == string(bench.SuiteQuick) {
+		wanted = quickSystems
+	}
+	var chosen []bench.System
+	if len(wanted) == 0 {
+		for _, s := range all {
+			if s.Kind() == "policy" || s.Kind() == "ledger" {
+				chosen = append(chosen, s)
+			}
+		}
+		return chosen, nil
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Name())
+	}
+	for _, name := range wanted {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, unknown("system", name, names)
+		}
+		if !slices.Contains(chosen, all[i]) {
+			chosen = append(chosen, all[i])
+		}
+	}
+	return chosen, nil
+}
+
+// open makes or reopens the run's file and returns the trials that are not in it yet.
+func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []bench.Trial, error) {
+	hash := planHash(plan)
+	if o.resume {
+		s, err := store.Resume(o.out)
+		if err != nil {
+			return nil, nil, badFile(err)
+		}
+		m, err := s.Manifest()
+		if err != nil {
+			return nil, nil, errors.Join(err, s.Close())
+		}
+		if m.PlanHash != hash {
+			return nil, nil, errors.Join(usagef("the command of the run was: "+strings.Join(m.Command, " "),
+				"%s holds another plan than this command makes: give the flags that it was begun with", o.out), s.Close())
+		}
+		done, err := s.Done()
+		if err != nil {
+			return nil, nil, errors.Join(err, s.Close())
+		}
+		var todo []bench.Trial
+		for _, t := range plan.Trials {
+			if !done[t.ID] {
+				todo = append(todo, t)
+			}
+		}
+		m.Resumed++
+		if err := s.SetManifest(m); err != nil {
+			return nil, nil, errors.Join(err, s.Close())
+		}
+		_, err = s.Rejudge(ctx, bench.Judge) // a verdict may have been lost between its evidence and itself
+		return s, todo, err
+	}
+	started := time.Now()
+	path := o.out
+	if path == "" {
+		path = store.DefaultPath(store.Folder, started, o.suite)
+	}
+	commit, dirty := store.Commit(ctx)
+	m := store.Manifest{ID: strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Started: started, Command: os.Args,
+		Commit: commit, Dirty: dirty, Suite: o.suite, Seed: o.seed, Repeat: o.repeat, Parallel: o.parallel, Substrate: "process",
+		PlanHash: hash, Planned: len(plan.Trials), Versions: store.Versions(), Machine: store.Here()}
+	s, err := store.Create(path, m)
+	if err != nil {
+		return nil, nil, &ending{misused, err, "--out names another file"}
+	}
+	stored := storedPlan{Classes: plan.Classes, NotApplicable: plan.NotApplicable}
+	if err := s.SetPlan(stored); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, plan.Trials, nil
+}
+
+// storedPlan is what a report needs of the plan beyond single trials.
+type storedPlan struct {
+	Classes       []bench.Class
+	NotApplicable []bench.NotApplicable
+}
+
+// planHash is a hash of the ids of all planned trials.
+func planHash(p bench.Plan) string {
+	var ids []string
+	for _, t := range p.Trials {
+		ids = append(ids, t.ID)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// again is the command line that goes on with a run.
+func (o runOptions) again(path string) string {
+	args := []string{}
+	for _, a := range os.Args[min(2, len(os.Args)):] {
+		if a != "--resume" {
+			args = append(args, a)
+		}
+	}
+	if o.out == "" {
+		args = append(args, "--out", path)
+	}
+	return strings.Join(append(args, "--resume"), " ")
+}
+
+// finish closes the run's books, prints its report and says how it went.
+func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, read, late int) error {
+	m, err := s.Manifest()
+	if err != nil {
+		return err
+	}
+	ended := time.Now()
+	m.Ended, m.Reread, m.Late = &ended, read, late
+	if err := s.SetManifest(m); err != nil {
+		return err
+	}
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	p := wiring()
+	r, err := p.reportOf(ctx, s, false)
+	if err != nil {
+		return err
+	}
+	if err := r.Text(c.out, "Full report: sixthcopy report "+s.Path()+" --format json"); err != nil {
+		return err
+	}
+	return o.verdict(r)
+}
+
+// verdict is the run's ending.
+func (o runOptions) verdict(r *report.Report) error {
+	invalid, violations := 0, 0
+	for _, c := range r.Cells {
+		invalid += c.Invalid + c.Unjudged
+		if slices.Contains(o.systems, c.System) {
+			violations += c.Violation
+		}
+	}
+	missed := 0
+	for _, cl := range r.Classes {
+		if cl.Regret != nil && (*cl.Regret < 0 || cl.System == "ledger" && *cl.Regret > 0) {
+			missed++
+		}
+	}
+	switch {
+	case invalid > 0:
+		return &ending{inconclusive, fmt.Errorf("%d trials are invalid or unjudged: they prove nothing", invalid), "sixthcopy show TRIAL tells one of them"}
+	case !r.ControlsOK:
+		return &ending{inconclusive, errors.New("a control did not come out as known: the run proves nothing"), "the table of controls says which"}
+	case missed > 0:
+		return &ending{inconclusive, fmt.Errorf("%d classes have a bound that the ledger missed or that a system beat", missed), "the table of regret says which"}
+	case violations > 0:
+		return &ending{violated, fmt.Errorf("%d trials of the named systems are violations", violations), "sixthcopy show TRIAL tells one of them"}
+	}
+	return nil
+}
+
+// closeAll ends the processes that systems keep for their next trial.
+func closeAll(chosen map[string]bench.System) error {
+	var err error
+	for _, s := range chosen {
+		if c, ok := s.(interface{ Close() error }); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}
+
+// fastDir is a folder in memory where there is one, else the usual one for temporary files.
+func fastDir() string {
+	const shm = "/dev/shm"
+	if dir, err := os.MkdirTemp(shm, "sixthcopy-probe-"); err == nil {
+		_ = os.Remove(dir)
+		return shm
+	}
+	return ""
+}
