@@ -213,26 +213,26 @@ func (s *sitting) isGoal(r *ruling) bool {
 // mark adds what changes no verdict.
 func (s *sitting) mark(j *Judged, actual BoundTerms) {
 	if slices.ContainsFunc(s.ev.Observed.Effects, func(e Effect) bool { return e.Late }) {
-		j.Marks = append(j.Marks, MarkLate)
+		j.Marks = append(j.Marks, LateMark)
 	}
 	if ProviderFault(s.ev.Contract.Advertised, actual) {
-		j.Marks = append(j.Marks, MarkProviderFault)
+		j.Marks = append(j.Marks, ProviderFaultMark)
 		if LedgerOwesBound(s.ev.Contract.Advertised, actual) {
-			j.Marks = append(j.Marks, MarkLedgerOwesBound)
+			j.Marks = append(j.Marks, LedgerOwesBoundMark)
 		}
 	}
 	if s.ev.Fault.Boundary != NoFault && !s.ev.Strike.Reached && !s.ev.Strike.Struck {
-		j.Marks = append(j.Marks, MarkNotReached)
+		j.Marks = append(j.Marks, NotReachedMark)
 	}
 }
 
 // Marks of a trial. They change no verdict.
 const (
-	MarkLate              = "late"                // an effect came after the run had been reported over
-	MarkFailsWithoutFault = "fails_without_fault" // the control is not exact either
-	MarkProviderFault     = "provider_fault"      // the contract differs from what is advertised
-	MarkLedgerOwesBound   = "ledger_owes_bound"   // in spite of the provider fault
-	MarkNotReached        = "not_reached"         // no call that the selector matches left the system
+	LateMark              = "late"                // an effect came after the run had been reported over
+	FailsWithoutFaultMark = "fails_without_fault" // the control is not exact either
+	ProviderFaultMark     = "provider_fault"      // the contract differs from what is advertised
+	LedgerOwesBoundMark   = "ledger_owes_bound"   // in spite of the provider fault
+	NotReachedMark        = "not_reached"         // no call that the selector matches left the system
 )
 
 // decide sets declined, the verdict and the reason.
@@ -312,7 +312,7 @@ func ControlOf(j Judged) ControlRecord {
 // mark of a system that fails without a fault.
 func Against(j Judged, c ControlRecord) Judged {
 	j.RetryInduced = 0
-	j.Marks = slices.DeleteFunc(slices.Clone(j.Marks), func(m string) bool { return m == MarkFailsWithoutFault })
+	j.Marks = slices.DeleteFunc(slices.Clone(j.Marks), func(m string) bool { return m == FailsWithoutFaultMark })
 	if c.Verdict == "" || c.Verdict == "itself" {
 		return j
 	}
@@ -320,7 +320,7 @@ func Against(j Judged, c ControlRecord) Judged {
 		j.RetryInduced += max(0, n-c.Extra[slot])
 	}
 	if c.Verdict != Exact.String() {
-		j.Marks = append(j.Marks, MarkFailsWithoutFault)
+		j.Marks = append(j.Marks, FailsWithoutFaultMark)
 	}
 	return j
 }
