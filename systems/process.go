@@ -22,7 +22,7 @@ import (
 const (
 	maxLine    = 1 << 20  // bytes of one word
 	maxTrial   = 16 << 20 // bytes of words in one trial
-	maxWords   = 4096     // words that the harness has not read yet
+	maxWords   = 512     // words that the harness has not read yet
 	stderrTail = 64 << 10 // bytes of stderr kept for messages
 	dieWithin  = 10 * time.Second
 )
@@ -43,6 +43,7 @@ type process struct {
 	acks   map[int]chan struct{} // open orders
 	words  chan bench.Word       // of the trial; nil between trials
 	read   int                   // bytes of words in the trial
+	acked  int                   // orders acknowledged in the trial
 	killed bool                  // by us
 	err    *bench.SystemError    // why it cannot go on
 	end    error                 // something outlived the kill
@@ -267,12 +268,16 @@ func (p *process) hear(line []byte) bool {
 			return p.failLocked("printed a line that is not protocol", fmt.Sprintf("ack of order %d, which is not open; every order is acknowledged once", word.Seq))
 		}
 		delete(p.acks, word.Seq)
+		p.acked++
 		close(done)
 		return true
 	case word.Type == "started" && word.Wire != bench.WireVersion:
 		return p.failLocked("wire version", fmt.Sprintf("it speaks version %d, the harness version %d", word.Wire, bench.WireVersion))
 	case p.words == nil:
 		return p.failLocked("printed a line that is not protocol", fmt.Sprintf("%s outside of a trial; between reset and start a system is silent", word.Type))
+	}
+	if word.Type == "idle" {
+		word.Seq = p.acked
 	}
 	select {
 	case p.words <- word:
