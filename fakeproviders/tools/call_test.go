@@ -31,7 +31,7 @@ func TestNeverResends(t *testing.T) {
 			config := ticketConfig(p, bench.ToolUse{Key: bench.KeyArgument, Errors: bench.ErrorsTyped})
 			config.Fresh = false
 			s := raise(t, newTestPool(t), config)
-			if err := s.(*replica).Warm(withDeadline(t)); err != nil {
+			if err := s.Warm(withDeadline(t)); err != nil {
 				t.Fatal(err)
 			}
 			args := map[string]any{"title": "A", keyArgument: "k1"}
@@ -90,7 +90,7 @@ func TestWarmMakesTheNextRequestReuseItsConnection(t *testing.T) {
 		config := ticketConfig(p, bench.ToolUse{Errors: bench.ErrorsTyped})
 		config.Fresh = fresh
 		s := raise(t, newTestPool(t), config)
-		if err := s.(*replica).Warm(withDeadline(t)); err != nil {
+		if err := s.Warm(withDeadline(t)); err != nil {
 			t.Fatal(err)
 		}
 		post(t, s, "create_ticket", map[string]any{"title": "A"}, "", "")

@@ -151,7 +151,7 @@ func TestListTasks(t *testing.T) {
 			case n == 1:
 				answerJSON(w, 200, `{"taskArns":[]}`)
 			default:
-				answerJSON(w, 200, `{"tasks":[{"taskArn":"`+arn+`","taskDefinitionArn":"arn:aws:ecs:us-east-1:123456789012:task-definition/f:1",`+
+				answerJSON(w, 200, `{"tasks":[{"taskArn":"`+arn+`","clusterArn":"arn:aws:ecs:us-east-1:123456789012:cluster/c","taskDefinitionArn":"arn:aws:ecs:us-east-1:123456789012:task-definition/f:1",`+
 					`"group":"g","startedBy":"r","overrides":{"cpu":"256"}}],"failures":[]}`)
 			}
 		})
@@ -163,7 +163,7 @@ func TestListTasks(t *testing.T) {
 		found := []map[string]any{}
 		if known {
 			wire = append(wire, seen{"POST", "/", `{"tasks":["` + arn + `"]}`, "", target + "DescribeTasks"})
-			found = []map[string]any{{"id": arn, "group": "g", "reference": "r", "size": "256"}}
+			found = []map[string]any{{"id": arn, "family": "f", "cluster": "c", "group": "g", "reference": "r", "size": 256.0}}
 		}
 		if a.Status != Done || !reflect.DeepEqual(a.Found, found) {
 			t.Errorf("answer %+v, expected %v", a, found)

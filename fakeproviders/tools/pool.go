@@ -156,8 +156,7 @@ func (r *replica) Configure(ctx context.Context, c bench.ToolServerConfig) error
 	return r.order(ctx, controlOrder{Type: orderConfigure, Config: &c})
 }
 
-// Clock tells it virtual time. When it returns, every time-out that was due has been noted... in the
-// child: its note follows as soon as the provider request is given up.
+// Clock tells it virtual time. When it returns, what was due has been given up; the notes of it follow.
 func (r *replica) Clock(ctx context.Context, now time.Time) error {
 	r.mu.Lock()
 	if r.config != nil {

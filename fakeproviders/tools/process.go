@@ -37,7 +37,9 @@ type process struct {
 }
 
 // startProcess starts a tool server in a process group of its own and returns when it listens. Its life
-// hangs on its stdin, which ends with this process; the parent-death signal is the second rope.
+// hangs on its stdin, which ends with this process; the parent-death signal is the second rope. (That
+// signal comes when the starting thread ends. Go's threads do not end before the process, unless a
+// goroutine that is locked to one returns: none may start tool servers.)
 func startProcess(ctx context.Context, exe string, argv []string) (*process, error) {
 	cmd := exec.Command(exe, argv...)
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
@@ -162,8 +164,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// kill is SIGKILL to the process group; it returns when the process is reaped. The id is safe to use:
-// until the process is reaped nobody else can have it.
+// kill is SIGKILL to the process group; it returns when the process is reaped.
 func (p *process) kill() {
 	if !p.ended() {
 		syscall.Kill(-p.pid(), syscall.SIGKILL)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // The tasks family speaks the wire of Amazon ECS, AWS JSON 1.1 (docs/providers.md): the idempotency key
@@ -102,15 +103,31 @@ var listTasks = &Tool{
 		return listed(r, "tasks", func(o map[string]any) map[string]any {
 			found := pickGiven(o, "group")
 			found["id"] = o["taskArn"]
+			if family := nameIn(o["taskDefinitionArn"]); family != "" {
+				found["family"], _, _ = strings.Cut(family, ":") // the revision follows
+			}
+			if cluster := nameIn(o["clusterArn"]); cluster != "" {
+				found["cluster"] = cluster
+			}
 			if reference, _ := o["startedBy"].(string); reference != "" {
 				found["reference"] = reference
 			}
 			if overrides, _ := o["overrides"].(map[string]any); overrides["cpu"] != nil {
 				found["size"] = overrides["cpu"]
+				if n, ok := whole(overrides["cpu"]); ok {
+					found["size"] = n
+				}
 			}
 			return found
 		}, oldestFirst)
 	},
+}
+
+// nameIn is the name at the end of an ARN, empty if it is none.
+func nameIn(arn any) string {
+	s, _ := arn.(string)
+	_, name, _ := strings.Cut(s, "/")
+	return name
 }
 
 // sizeOf is the size as the wire has it: a text, whatever the model wrote (Amazon ECS API reference,
