@@ -31,7 +31,7 @@ func (tasks) Parse(r bench.RawRequest) bench.Call {
 		return bench.Call{Op: op}
 	}
 	overrides, _ := m["overrides"].(map[string]any)
-	attrs := pick(map[string]any{"family": m["taskDefinition"], "cluster": m["cluster"], "group": m["group"], "size": overrides["cpu"]},
+	attrs := pick(map[string]any{"family": m["taskDefinition"], "cluster": clusterName(m), "group": m["group"], "size": overrides["cpu"]},
 		"family", "cluster", "group", "size")
 	c := bench.Call{Op: op, Class: "task", Mutating: true, Attrs: attrs}
 	if n, ok := m["count"].(int); ok && n > 1 && n <= 10 {
@@ -70,7 +70,7 @@ func (t tasks) run(x *exchange, m map[string]any) answer {
 		}
 		count = n
 	}
-	cluster := firstText(text(m, "cluster"), "default")
+	cluster := firstText(clusterName(m), "default")
 	for n := range count {
 		x.add("", store.Object{ID: arnPrefix + "task/" + cluster + "/" + digest(x.name + "/" + string(rune('0'+n)))[:32],
 			Class: "task", Attrs: x.call.Attrs, Reference: text(m, "startedBy")})
@@ -79,7 +79,12 @@ func (t tasks) run(x *exchange, m map[string]any) answer {
 }
 
 func inCluster(o store.Object, m map[string]any) bool {
-	return strings.HasPrefix(o.ID, arnPrefix+"task/"+firstText(text(m, "cluster"), "default")+"/")
+	return strings.HasPrefix(o.ID, arnPrefix+"task/"+firstText(clusterName(m), "default")+"/")
+}
+
+// clusterName is the short name of the cluster that a body names by its name or by its ARN; "": the default one.
+func clusterName(m map[string]any) string {
+	return strings.TrimPrefix(text(m, "cluster"), arnPrefix+"cluster/")
 }
 
 func (t tasks) list(x *exchange, m map[string]any) (answer, error) {
