@@ -29,7 +29,7 @@ type conn struct {
 	exchanges int       // begun so far
 	passing   bool      // the rest of an ended exchange's answer still comes through
 	flushing  bool      // somebody waits for wrote to reach sent
-	dead      bool      // one side has ended: no exchange begins any more
+	dead      bool      // one side has ended, or is about to: no exchange begins any more
 	hole      bool      // a black hole: the upstream's end is not shown to the client
 	ends      int       // of: reading the client, the direction of requests, that of answers
 	fin       bool      // the client's side is to end orderly, whatever the upstream does
@@ -155,9 +155,18 @@ func (c *conn) end(x *exchange, note string) {
 	l.mu.Unlock()
 }
 
-// endOpen ends the exchange that is open, if one is.
+// last ends x, and with it the connection's exchanges: a request behind it is never let through.
+func (c *conn) last(x *exchange, note string) {
+	c.link.mu.Lock()
+	c.dead = true
+	c.link.mu.Unlock()
+	c.end(x, note)
+}
+
+// endOpen ends the exchange that is open, if one is, as the last.
 func (c *conn) endOpen(note string) {
 	c.link.mu.Lock()
+	c.dead = true
 	x := c.open
 	c.link.mu.Unlock()
 	if x != nil {

@@ -13,12 +13,14 @@ type events struct {
 	data  []byte // of the event that is not whole yet: its data lines, joined by line feeds
 	has   bool   // the event has a data line
 	cr    bool   // the byte before was a CR
+	crlf  bool   // lines end with both
+	blank bool   // the CR of the empty line has come, its LF is due
 	bytes int    // of the event so far
 }
 
-// next takes in content up to the end of the first event that ends in it, and returns how much that was
-// and the event's data. whole is false when no event ended. A LF after the CR that ended an event belongs to it if
-// it is at hand.
+// next takes in content up to the end of the first event that ends in it. It returns how much that was,
+// and the event's data; whole is false when no event ended. Where lines end with CR and LF, both belong to
+// the event, whether or not they come together.
 func (e *events) next(content []byte) (n int, data []byte, whole bool, err error) {
 	for n < len(content) {
 		c := content[n]
@@ -29,22 +31,33 @@ func (e *events) next(content []byte) (n int, data []byte, whole bool, err error
 		after := e.cr
 		e.cr = c == '\r'
 		switch {
+		case e.blank && !(c == '\n' && after): // a CR alone, after all
+			n--
+			e.cr = false
+			return n, e.end(), true, nil
 		case c == '\n' && after: // the second byte of one line end
+			e.crlf = true
+			if e.blank {
+				return n, e.end(), true, nil
+			}
 		case c != '\n' && c != '\r':
 			e.line = append(e.line, c)
 		case len(e.line) > 0:
 			e.take()
+		case e.cr && e.crlf:
+			e.blank = true
 		default:
-			if e.cr && n < len(content) && content[n] == '\n' {
-				n++
-				e.cr = false
-			}
-			data = e.data
-			e.data, e.has, e.bytes = nil, false, 0
-			return n, data, true, nil
+			return n, e.end(), true, nil
 		}
 	}
 	return n, nil, false, nil
+}
+
+// end ends an event and returns its data.
+func (e *events) end() []byte {
+	data := e.data
+	e.data, e.has, e.blank, e.bytes = nil, false, false, 0
+	return data
 }
 
 // take ends a line of an event. Fields other than data (event, id, retry, comments) are of no concern.

@@ -238,6 +238,7 @@ func (a *replies) put(p []byte) {
 // its caller: the body, or the answering event's data.
 func (a *replies) decide(note string, message []byte) error {
 	x, spec := a.x, a.link.spec
+	a.flush() // what went on before is the client's before anything is decided
 	told := ""
 	if spec.Told != nil {
 		told = spec.Told(a.head.status, message)
@@ -248,49 +249,56 @@ func (a *replies) decide(note string, message []byte) error {
 	}
 	switch action.Act {
 	case bench.Pass:
-		if a.body.done() {
+		switch {
+		case !a.body.done():
+			a.setPassing(true)
 			a.end(x, "")
-			a.send(a.seen)
-			a.next()
+			a.pass = true
 			return nil
+		case !a.lasting():
+			a.last(x, "")
+		default:
+			a.end(x, "")
 		}
-		a.setPassing(true)
-		a.end(x, "")
-		a.pass = true
+		a.send(a.seen)
+		a.next()
 		return nil
 	case bench.Reset:
-		a.end(x, "")
+		a.last(x, "")
 		a.resetClient()
 	case bench.Close:
-		a.end(x, "")
+		a.last(x, "")
 		a.orderly()
 	case bench.Truncate:
-		a.end(x, "")
+		a.last(x, "")
 		a.put(a.buf[:a.cut(action.Bytes)])
 		a.orderly()
 	case bench.Swallow:
 		a.swallow()
 	case bench.Replace:
-		if a.gone {
-			a.end(x, "an earlier event has gone on, no other answer can replace this one: connection closed")
-			a.orderly()
-			break
-		}
-		keep := x.keep && a.head.persistent && a.body.done() && a.held.kind != toEnd
-		a.end(x, "")
-		a.put(edgeAnswer(x.method, action, keep))
-		if keep {
+		switch {
+		case a.gone:
+			a.last(x, "an earlier event has gone on, no other answer can replace this one: connection closed")
+		case a.body.done() && a.lasting() && x.keep:
+			a.end(x, "")
+			a.put(edgeAnswer(x.method, action, true))
 			a.drop(a.seen)
 			a.next()
 			return nil
+		default:
+			a.last(x, "")
+			a.put(edgeAnswer(x.method, action, false))
 		}
 		a.orderly()
 	default:
-		a.end(x, notALinks(action))
+		a.last(x, notALinks(action))
 		a.resetClient()
 	}
 	return errOver
 }
+
+// lasting says whether the upstream keeps the connection after this answer.
+func (a *replies) lasting() bool { return a.head.persistent && a.held.kind != toEnd }
 
 // cut returns how much of what is held goes on when the answer is cut after n bytes of content: never all
 // of it. The last byte that means something stays behind; of an answer without a body, the head's last line end.
@@ -322,7 +330,7 @@ func (a *replies) cut(n int) int {
 func (a *replies) refuse(cause error) {
 	note := "unreadable answer: " + cause.Error()
 	if _, ok := a.arrive(a.x, a.link.spec.Response, a.head.status, "", note); ok {
-		a.end(a.x, note)
+		a.last(a.x, note)
 		a.resetClient()
 	}
 }
