@@ -69,7 +69,7 @@ func scopeOf(t bench.KeyTerms, c bench.Call) string {
 // take looks the request's key up and claims it. It returns an answer if the key has one already.
 func (x *exchange) take() (*answer, error) {
 	t := x.p.terms.Key
-	if x.call.Key == "" {
+	if t.Location == "" || x.call.Key == "" {
 		return nil, nil
 	}
 	if t.MaxLength > 0 && len(x.call.Key) > t.MaxLength {

@@ -23,6 +23,7 @@ const maxBody = 8 << 20
 // provider is a raised provider. Everything below mu is guarded by it; no lock is held while a call is parked.
 type provider struct {
 	kind  Kind
+	says  bench.Terms // what it promises
 	terms bench.Terms // what it does
 	dir   string
 	gate  bench.Gate
@@ -50,7 +51,7 @@ func raise(ctx context.Context, kind Kind, spec bench.ProviderSpec) (*provider, 
 		return nil, err
 	}
 	p := &provider{
-		kind: kind, terms: spec.Contract.Actual, dir: spec.Dir, gate: spec.Gate, clock: spec.Clock,
+		kind: kind, says: spec.Contract.Advertised, terms: spec.Contract.Actual, dir: spec.Dir, gate: spec.Gate, clock: spec.Clock,
 		store: s, dead: make(chan struct{}), claims: map[claimID]*claim{}, conns: map[*conn]struct{}{}, seen: map[string]int{},
 	}
 	if len(spec.World) == 0 {
@@ -128,7 +129,7 @@ func (p *provider) Parse(r bench.RawRequest) bench.Call {
 	c := p.kind.Parse(r)
 	c.Principal = principalOf(r)
 	if c.Mutating {
-		c.Key = keyOf(p.terms.Key.Location, r)
+		c.Key = keyOf(firstText(p.terms.Key.Location, p.says.Key.Location), r) // also one that is ignored, for the history
 	}
 	return c
 }
@@ -245,15 +246,24 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
+	defer x.end() // also when the write panics to end the connection
 	act, ans := x.run()
-	ended := sync.OnceFunc(func() {
-		p.mu.Lock()
-		p.hand--
-		p.mu.Unlock()
-		p.gate.Ended(x.arrival)
-	})
-	defer ended() // also when the write panics to end the connection
 	x.write(w, r, act, ans)
+}
+
+// end takes the request out of hand and tells the gate. A panic of our own is an error of the harness.
+func (x *exchange) end() {
+	caught := recover()
+	x.p.mu.Lock()
+	if caught != nil && caught != http.ErrAbortHandler {
+		x.p.fault(fmt.Errorf("request %s: panic: %v", x.name, caught))
+	}
+	x.p.hand--
+	x.p.mu.Unlock()
+	x.p.gate.Ended(x.arrival)
+	if caught != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // write does to the connection what act says; with Pass it writes ans.

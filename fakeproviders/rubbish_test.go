@@ -1,0 +1,63 @@
+package fakeproviders
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+)
+
+// TestRubbish sends requests put together from fragments: each is answered, none breaks the provider, and an
+// effect has the attributes that the request was parsed to have.
+func TestRubbish(t *testing.T) {
+	fragments := []string{"v1", "refunds", "charges", "payment_intents", "tickets", "messages", "documents", "lines", "files", "tables", "rows",
+		"a", "", "..", "%2F", "%00", "x?newest_under=", "x?prefix=a", "?reference=r", "x?limit=-1"}
+	bodies := []string{"", "{}", "[]", "null", "amount=1&payment_intent=o", "amount=%zz", `{"title":"t"}`, `{"title":"t","priority":{"a":1}}`,
+		`{"to":"a","subject":"s"}`, `{"text":"x"}`, `{"content":"x"}`, `{"content":""}`, `{"key":"k","value":1e999}`, `{"key":"k","value":[1,{"a":2}]}`,
+		`{"taskDefinition":"f","count":3}`, `{"taskDefinition":"f","count":1.5}`, `{"taskDefinition":"f","overrides":7}`, `{"tasks":[1]}`, `{"clientToken":7}`,
+		"{\"text\":\"\x00\xff\"}", "amount=99999999999999999999&charge=o"}
+	for _, kind := range All {
+		t.Run(kind.Name(), func(t *testing.T) {
+			var names []string
+			for _, c := range contracts.All {
+				if c.Provider == kind.Name() {
+					names = append(names, c.Name)
+				}
+			}
+			rigs := map[string]*rig{}
+			for _, n := range names {
+				rigs[n] = up(t, n)
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				r := rigs[rapid.SampledFrom(names).Draw(rt, "contract")]
+				method := rapid.SampledFrom([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}).Draw(rt, "method")
+				path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 4).Draw(rt, "path"), "/")
+				body := rapid.SampledFrom(bodies).Draw(rt, "body")
+				header := []string{"X-Amz-Target", ecsTarget + rapid.SampledFrom([]string{"RunTask", "ListTasks", "DescribeTasks", ""}).Draw(rt, "target"),
+					"Idempotency-Key", rapid.SampledFrom([]string{"k", "k2", ""}).Draw(rt, "key")}
+				before := len(r.effects())
+				got := r.send(method, path, body, header...)
+				if got.err != nil || got.status >= 500 {
+					rt.Fatalf("status %d %s (%v)", got.status, got.body, got.err)
+				}
+				if b := r.Busy(); strings.Contains(b, "broken") {
+					rt.Fatal(b)
+				}
+				h := http.Header{}
+				for i := 0; i < len(header); i += 2 {
+					h.Set(header[i], header[i+1])
+				}
+				call := r.Parse(bench.RawRequest{Method: method, Path: path, Header: h, Body: []byte(body)})
+				for _, o := range r.effects()[before:] {
+					if o.Class != call.Class || !call.Mutating {
+						rt.Fatalf("effect %+v of a request parsed as %+v", o, call)
+					}
+				}
+			})
+		})
+	}
+}
