@@ -43,6 +43,7 @@ type Class struct {
 	Contract string   `json:"contract"`
 	Shows    string   `json:"shows"`
 	Members  []string `json:"members"` // BOUNDARY VARIANT
+	Truths   []string `json:"truths"`  // of each member: what is so, and whether it will be
 	Bound    Mark     `json:"bound"`
 	Shown    Shown    `json:"shown"`
 	Provider bool     `json:"provider_fault,omitempty"` // the contract breaks its promise
@@ -107,10 +108,8 @@ func MakePlan(s PlanSpec) (Plan, error) {
 func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[string]bool {
 	chosen := map[string]bool{}
 	type kind struct {
-		boundary Boundary
-		class    string
-		truth    Truth
-		commits  bool
+		boundary     Boundary
+		class, truth string
 	}
 	have := map[kind]bool{}
 	for _, first := range []bool{true, false} {
@@ -119,8 +118,7 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 			if reason != "" || f.Quick != first {
 				continue
 			}
-			_, rolled := placed.Meets[BeforeCommit]
-			k := kind{f.Boundary, classes[f.name()].Name, placed.Truth, !rolled}
+			k := kind{f.Boundary, classes[f.name()].Name, placed.truthKind()}
 			switch s.Suite {
 			case SuiteQuick:
 				if f.Drift != "" {
@@ -146,6 +144,14 @@ func (s PlanSpec) wants(b Boundary) bool {
 
 // name is a fault's name in a class: boundary and variant.
 func (f Fault) name() string { return string(f.Boundary) + " " + f.Variant }
+
+// truthKind is what is so at the strike, and whether what is in work will come to be.
+func (f Fault) truthKind() string {
+	if a, ok := f.Meets[BeforeCommit]; ok && a.Act == Rollback && f.Truth == TruthInFlight {
+		return string(f.Truth) + ", never commits"
+	}
+	return string(f.Truth)
+}
 
 // add puts a trial into the plan, once for each repetition.
 func (p *Plan) add(s PlanSpec, t Trial) {
@@ -271,6 +277,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 			byKey[key], first[key] = class, placed
 		}
 		class.Members = append(class.Members, f.name())
+		class.Truths = append(class.Truths, placed.truthKind())
 		class.Shown.ProviderFailure = class.Shown.ProviderFailure || placed.ProviderFailure
 		class.Shown.Told = len(class.Members) == 1 && placed.NonDelivery
 	}

@@ -323,12 +323,11 @@ func (st *stage) settle(ctx context.Context) error {
 		if st.killed[name] {
 			continue
 		}
-		n, err := s.Busy(ctx)
-		if err != nil {
-			return fmt.Errorf("tool server %s: %w", name, err)
-		}
-		if n != 0 {
-			return fmt.Errorf("tool server %s: still %d calls in its hands with no open exchange", name, n)
+		for n := -1; n != 0; { // a call whose agent has left ends a moment after its exchange
+			var err error
+			if n, err = s.Busy(ctx); err != nil {
+				return fmt.Errorf("tool server %s, %d calls in its hands with no open exchange: %w", name, n, err)
+			}
 		}
 	}
 	if busy := st.provider.Busy(); busy != "" {

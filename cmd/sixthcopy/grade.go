@@ -3,10 +3,48 @@ package main
 import (
 	"context"
 
+	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/results/report"
 	"github.com/sixthcopy/sixthcopy/results/store"
 )
 
+// storedPlan is what a report needs of the plan beyond single trials.
+type storedPlan struct {
+	Classes       []bench.Class
+	NotApplicable []bench.NotApplicable
+}
+
+// grade adds what needs other trials than the one judged. Where a contract breaks its promise a class is a
+// provider fault; the ledger owes its bound there only if it could know better.
 func grade(ctx context.Context, s *store.Store) ([]report.Class, []report.NotApplicable, error) {
-	return nil, nil, nil
+	var plan storedPlan
+	if err := s.Plan(&plan); err != nil {
+		return nil, nil, err
+	}
+	var trials []bench.Graded
+	tried := map[bench.Member]bool{}
+	err := s.Each(ctx, false, func(rec bench.Record) error {
+		t := rec.Trial
+		tried[bench.Member{Workload: t.Workload.Name, Boundary: t.Fault.Boundary, Variant: t.Fault.Variant}] = true
+		trials = append(trials, bench.Graded{Trial: t.ID, System: t.System, Workload: t.Workload.Name, Boundary: t.Fault.Boundary,
+			Variant: t.Fault.Variant, Struck: t.Struck, Seed: t.Seed, Rep: t.Rep, Judged: rec.Judged})
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var lists []bench.ClassList
+	for _, c := range plan.Classes {
+		lists = append(lists, c.List(tried))
+	}
+	var classes []report.Class
+	for _, c := range bench.Grade(trials, lists).Classes {
+		classes = append(classes, report.Class{System: c.System, Workload: c.Workload, Class: c.Class, Bound: c.Bound, Mark: c.Mark,
+			Regret: c.Regret, Lucky: c.Lucky})
+	}
+	var out []report.NotApplicable
+	for _, n := range plan.NotApplicable {
+		out = append(out, report.NotApplicable{System: n.System, Workload: n.Workload, Boundary: n.Boundary, Variant: n.Variant, Reason: n.Reason})
+	}
+	return classes, out, nil
 }

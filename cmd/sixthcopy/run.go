@@ -302,12 +302,6 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 	return s, plan.Trials, nil
 }
 
-// storedPlan is what a report needs of the plan beyond single trials.
-type storedPlan struct {
-	Classes       []bench.Class
-	NotApplicable []bench.NotApplicable
-}
-
 // planHash is a hash of the ids of all planned trials.
 func planHash(p bench.Plan) string {
 	var ids []string
