@@ -87,7 +87,14 @@ func TestGradeControls(t *testing.T) {
 
 func TestGradeClasses(t *testing.T) {
 	plan := bench.Class{Name: "lost answer", Workload: "w", Bound: bench.MarkExact,
-		Members: []string{"received-before-commit reset/mirror", "committed-before-response reset", "committed-before-response clean close"}}
+		Members: []string{"received-before-commit reset/mirror", "committed-before-response reset", "committed-before-response clean close"},
+		Truths:  []string{"nothing", "committed", "committed"}}
+	clean := bench.Member{Workload: "w", Boundary: bench.CommittedBeforeResponse, Variant: "clean close"}
+	reset := bench.Member{Workload: "w", Boundary: bench.CommittedBeforeResponse, Variant: "reset"}
+	mirror := bench.Member{Workload: "w", Boundary: bench.ReceivedBeforeCommit, Variant: "reset/mirror"}
+	if got, want := plan.List(map[bench.Member]bool{clean: true}).Members, []bench.Member{clean, mirror}; !reflect.DeepEqual(got, want) {
+		t.Errorf("where only clean close was tried: got members %v, expected %v: it, and one for the other truth", got, want)
+	}
 	trial := func(system string, b bench.Boundary, variant string, v bench.Verdict) bench.Graded {
 		return bench.Graded{System: system, Workload: "w", Boundary: b, Variant: variant, Judged: bench.Judged{Verdict: v}}
 	}
@@ -101,10 +108,7 @@ func TestGradeClasses(t *testing.T) {
 		trial("lacking", bench.CommittedBeforeResponse, "clean close", bench.Invalid),
 		trial("nothing", bench.CommittedBeforeResponse, "reset", bench.Unjudged),
 		trial("elsewhere", bench.TokenExpired, "just past", bench.Exact),
-	}, []bench.ClassList{plan.List()})
-	clean := bench.Member{Workload: "w", Boundary: bench.CommittedBeforeResponse, Variant: "clean close"}
-	reset := bench.Member{Workload: "w", Boundary: bench.CommittedBeforeResponse, Variant: "reset"}
-	mirror := bench.Member{Workload: "w", Boundary: bench.ReceivedBeforeCommit, Variant: "reset/mirror"}
+	}, []bench.ClassList{plan.List(map[bench.Member]bool{clean: true, reset: true, mirror: true})})
 	one := 1
 	want := []bench.ClassGrade{
 		{System: "lacking", Workload: "w", Class: "lost answer", Bound: bench.MarkExact, Mark: bench.MarkViolation, Lucky: true, Missing: []bench.Member{clean}},
