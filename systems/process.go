@@ -22,7 +22,7 @@ import (
 const (
 	maxLine    = 1 << 20  // bytes of one word
 	maxTrial   = 16 << 20 // bytes of words in one trial
-	maxWords   = 512     // words that the harness has not read yet
+	maxWords   = 512      // words that the harness has not read yet
 	stderrTail = 64 << 10 // bytes of stderr kept for messages
 	dieWithin  = 10 * time.Second
 )

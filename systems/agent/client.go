@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,8 +92,9 @@ func (c *client) close() {
 // attempt is what the HTTP layer saw of one call.
 type attempt struct {
 	mu      sync.Mutex
-	tried   bool // a request was handed to the transport
-	refused bool // and its dial was refused
+	tried   bool   // a request was handed to the transport
+	refused bool   // and its dial was refused
+	why     string // it gave no answer, in words
 }
 
 type attemptKey struct{}
@@ -110,9 +112,31 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 		a.mu.Lock()
 		a.tried = true
 		a.refused = refusedDial(err)
+		a.why = broken(resp, err)
 		a.mu.Unlock()
 	}
 	return resp, err
+}
+
+// broken words how an exchange went wrong that gave no answer of the tool. The words are the same over
+// every transport and in every run: no ports, no wording of a library. If a head came with success, it was
+// the body that failed.
+func broken(resp *http.Response, err error) string {
+	switch {
+	case refusedDial(err):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset by peer"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed by peer: EOF"
+	case err != nil:
+		return "no answer"
+	case resp.StatusCode != http.StatusOK:
+		return "HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode)
+	case resp.ContentLength == 0:
+		return "HTTP 200 with an empty answer"
+	}
+	return "the answer was cut short"
 }
 
 // refusedDial reports whether a dial was refused: the only transport error that proves non-delivery.
@@ -138,17 +162,19 @@ func (c *client) call(ctx context.Context, tool bench.OfferedTool, args map[stri
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	o.text = err.Error()
 	o.sent = a.tried && !a.refused
 	switch cause := context.Cause(ctx); {
 	case cause != nil && !errors.Is(cause, kit.ErrTimedOut):
 		o.saw, o.text = sawCancelled, cause.Error()
 	case !o.sent:
-		o.saw = sawNotSent
+		o.saw, o.text = sawNotSent, a.why
+		if !a.tried {
+			o.text = "no session with the tool server"
+		}
 	case cause != nil:
 		o.saw, o.text = sawTimeOut, "the call timed out"
 	default:
-		o.saw = sawLost
+		o.saw, o.text = sawLost, a.why
 	}
 	return o
 }
@@ -250,6 +276,10 @@ func (c *client) connect(ctx context.Context, tool bench.OfferedTool) (*mcp.Clie
 	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 }
 
+// local are the codes of errors that the SDK makes itself, of the same type as those that a server sends:
+// client is closing, server is closing, rejected by transport (go-sdk v1.8.0, internal/jsonrpc2/wire.go).
+var local = map[int64]bool{-32003: true, -32004: true, -32005: true}
+
 // read reads what a call over MCP returned. A session that the server has forgotten is dropped.
 func (c *client) read(address string, result *mcp.CallToolResult, err error) (observation, error) {
 	if err != nil {
@@ -257,7 +287,7 @@ func (c *client) read(address string, result *mcp.CallToolResult, err error) (ob
 			delete(c.sessions, address)
 		}
 		var said *jsonrpc.Error
-		if errors.As(err, &said) {
+		if errors.As(err, &said) && !local[said.Code] {
 			return observation{saw: sawError, text: said.Message}, nil
 		}
 		return observation{}, err

@@ -96,10 +96,10 @@ var guesses = []struct {
 	word string
 	is   guessed
 }{
-	{"not executed", guessAgain}, {"try again", guessAgain}, {"refused", guessAgain},
+	{"not executed", guessAgain}, {"try again", guessAgain}, {"refused", guessAgain}, {"no session", guessAgain},
 	{"already", guessDone}, {"exists", guessDone}, {"in use", guessDone}, {"duplicate", guessDone}, {"done", guessDone},
-	{"timed out", guessAgain}, {"reset", guessAgain}, {"unavailable", guessAgain}, {"bad gateway", guessAgain}, {"too many", guessAgain},
-	{"eof", guessDone}, {"terminated", guessDone}, {"closing", guessDone}, // an answer had begun: it must have worked
+	{"timed out", guessAgain}, {"reset", guessAgain}, {"http 5", guessAgain}, {"http 429", guessAgain}, {"no answer", guessAgain},
+	{"eof", guessDone}, {"cut short", guessDone}, {"http 200", guessDone}, // there was an answer: it must have worked
 }
 
 func guess(text string) guessed {
