@@ -189,18 +189,14 @@ func (l *link) closeFront() error {
 	return err
 }
 
-// bindOnly binds a port without listening on it, and returns the socket.
+// bindOnly binds a port without listening on it, and returns the socket. It must not set SO_REUSEADDR, as
+// Go's listeners do: two sockets that both set it share a port as long as neither listens.
 func bindOnly(port int) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
-	for _, option := range []int{unix.SO_REUSEADDR, unix.SO_REUSEPORT} {
-		if err == nil {
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1)
-		}
-	}
-	if err == nil {
+	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err == nil {
 		err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/Shopify/toxiproxy/v2/stream"
 
@@ -97,6 +98,9 @@ func (a *replies) followHead() (more bool, err error) {
 		return false, err
 	}
 	a.head, a.held, a.seen = h, a.body, n
+	if a.body.kind == sized {
+		a.buf = slices.Grow(a.buf, max(0, n+int(a.body.left)-len(a.buf)))
+	}
 	switch {
 	case a.body.done():
 		return true, a.decide("", nil)
@@ -231,7 +235,7 @@ func (a *replies) drop(n int) {
 // put gives bytes to the writer.
 func (a *replies) put(p []byte) {
 	a.sent.Add(int64(len(p)))
-	a.out <- &stream.StreamChunk{Data: p}
+	putChunks(a.out, p)
 }
 
 // decide brings the answer that is held before the gate and does what it says. message is what it tells

@@ -77,6 +77,17 @@ var (
 	_ toxics.StatefulToxic = (*answerToxic)(nil)
 )
 
+// putChunks gives bytes to the writer in pieces. toxiproxy's ChanReader (v2.5.0) loses the end of a chunk
+// that is larger than the buffer that it reads into, which is the 32 KiB of io.Copy.
+func putChunks(out chan<- *stream.StreamChunk, p []byte) {
+	const most = 32 << 10
+	for len(p) > most {
+		out <- &stream.StreamChunk{Data: p[:most]}
+		p = p[most:]
+	}
+	out <- &stream.StreamChunk{Data: p}
+}
+
 // requests cuts the bytes of a client into whole requests.
 type requests struct {
 	*conn
@@ -189,7 +200,7 @@ func (r *requests) carry() bool {
 	switch action.Act {
 	case bench.Pass:
 		r.forward(x)
-		r.out <- &stream.StreamChunk{Data: raw}
+		putChunks(r.out, raw)
 		return true
 	case bench.Reset:
 		r.end(x, "")
