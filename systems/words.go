@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ var outcomes = []string{bench.Done, bench.Failed, bench.Unknown, bench.Partial, 
 // parseWord reads one line of a system strictly. The problem says what came, what was expected and what
 // to do; it is empty if there is none.
 func parseWord(line []byte) (w bench.Word, problem string) {
-	quoted := fmt.Sprintf("%.200q", line)
+	quoted := quote(line)
 	if len(line) == 0 {
 		return w, "an empty line; stdout carries one JSON object a line"
 	}
@@ -58,6 +59,18 @@ func parseWord(line []byte) (w bench.Word, problem string) {
 		}
 	}
 	return w, ""
+}
+
+// quote shows the start of a line as it came, in back quotes where it has double ones.
+func quote(line []byte) string {
+	text := string(line)
+	if len(text) > 200 {
+		text = strings.ToValidUTF8(text[:200], "") + "..."
+	}
+	if strings.Contains(text, `"`) && strconv.CanBackquote(text) {
+		return "`" + text + "`"
+	}
+	return strconv.Quote(text)
 }
 
 // explain says what the JSON decoder found, in terms of the contract.
