@@ -48,8 +48,8 @@ func FactsOf(w EvidenceWorkload, f EvidenceFault) BoundFacts {
 // and equal words after it are a new wish.
 func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 	for _, t := range w.Turns {
-		if t.AsksAgain == struck.ID && t.Continues == 0 {
-			return true
+		if t.AsksAgain == struck.ID {
+			return t.Continues == 0 // one that continues settles the old wish before a twin comes
 		}
 	}
 	for _, i := range w.Intents {
@@ -67,7 +67,8 @@ func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 //	no effects declared, denied before anything was sent, or the
 //	only member's truth is told                                     exact
 //	nothing gets through for good                                   safe
-//	asked again, or wanted twice: nobody says which                 safe
+//	asked again, or wanted twice, and nobody says which,
+//	where doing it again is not harmless by nature                  safe
 //	withdrawn                                                       exact with a usable look-up, else safe
 //	key replayable at that hour, not answered by a stored failure   exact
 //	usable look-up                                                  exact
@@ -92,7 +93,7 @@ func Bound(advertised, actual BoundTerms, f BoundFacts) Mark {
 		return MarkExact
 	case f.Told != "" && !outOfReach:
 		return MarkExact
-	case f.NothingGetsIn, f.AskedAgain:
+	case f.NothingGetsIn, f.AskedAgain && !t.NaturallyIdempotent:
 		return MarkSafe
 	case f.Withdrawn:
 		return exactIf(t.usableLookUp())

@@ -101,6 +101,12 @@ func (g *gate) until(ctx context.Context, cond func() bool) error {
 // Arrive implements Gate.
 func (g *gate) Arrive(a Arrival) Action {
 	g.mu.Lock()
+	for g.holding && opens(a.Point) && !g.ofParked(a) { // it arrives when the strike has been made
+		changed := g.changed
+		g.mu.Unlock()
+		<-changed
+		g.mu.Lock()
+	}
 	x := g.enter(a)
 	if g.torn {
 		g.mu.Unlock()
@@ -122,10 +128,6 @@ func (g *gate) Arrive(a Arrival) Action {
 		}
 		g.mu.Unlock()
 		return act
-	case g.holding && opens(a.Point) && (x.attempt == nil || !x.attempt.parked):
-		g.mu.Unlock()
-		g.wait(func() bool { return !g.holding })
-		return Action{Act: Pass}
 	case g.held != nil && g.fault.Holds == RetryInWork && x.attempt != nil && x.attempt.n > g.held.attempt.n &&
 		(a.Point == Committed || a.Point == BeforeResponse):
 		key := g.held.attempt.struck
@@ -137,6 +139,31 @@ func (g *gate) Arrive(a Arrival) Action {
 	}
 	g.mu.Unlock()
 	return Action{Act: Pass}
+}
+
+// ofParked reports whether a message belongs to the attempt that is parked: it goes on while the rest of
+// what the system sends waits. The lock is held.
+func (g *gate) ofParked(a Arrival) bool {
+	switch a.Point {
+	case ProviderRequest:
+		at := g.latestOn(strings.TrimPrefix(a.Link, "provider/"))
+		return at != nil && at.parked && g.selector.matchesAtProvider(a.Call)
+	case Received:
+		x := g.open[exchange{link: a.Link, conn: a.Conn, n: a.Exchange}]
+		return x != nil && x.attempt != nil && x.attempt.parked
+	}
+	return false
+}
+
+// latestOn is the latest attempt that a tool server serves, nil if there is none. The lock is held.
+func (g *gate) latestOn(instance string) *attempt {
+	var at *attempt
+	for _, c := range g.attempts {
+		if c.agent.n != 0 && c.instance == instance {
+			at = c
+		}
+	}
+	return at
 }
 
 // opens reports whether a point begins an exchange on its side.
@@ -217,12 +244,7 @@ func (g *gate) attemptOf(a Arrival, key exchange) *attempt {
 			return nil
 		}
 		instance := strings.TrimPrefix(a.Link, "provider/")
-		var at *attempt
-		for _, c := range g.attempts {
-			if c.agent.n != 0 && c.instance == instance {
-				at = c
-			}
-		}
+		at := g.latestOn(instance)
 		if at == nil {
 			g.reached = true
 			at = &attempt{n: len(g.attempts) + 1, instance: instance}

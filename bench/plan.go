@@ -90,7 +90,7 @@ func MakePlan(s PlanSpec) (Plan, error) {
 					continue
 				}
 				for _, struck := range struckIntents(w) {
-					t := Trial{Workload: reissue(shaped, struck, f), Contract: contract, Fault: placed, System: sys.Name, Kind: sys.Kind,
+					t := Trial{Workload: reshape(shaped, struck, f), Contract: contract, Fault: placed, System: sys.Name, Kind: sys.Kind,
 						Struck: struck, Class: class.Name, Bound: class.Bound, Shown: class.Shown, Offered: terms}
 					plan.add(s, t)
 				}
@@ -147,10 +147,14 @@ func (f Fault) name() string { return string(f.Boundary) + " " + f.Variant }
 
 // truthKind is what is so at the strike, and whether what is in work will come to be.
 func (f Fault) truthKind() string {
+	kind := string(f.Truth)
 	if a, ok := f.Meets[BeforeCommit]; ok && a.Act == Rollback && f.Truth == TruthInFlight {
-		return string(f.Truth) + ", never commits"
+		kind += ", never commits"
 	}
-	return string(f.Truth)
+	if f.ProviderFailure {
+		kind += ", and the provider's own failure, which it may have saved"
+	}
+	return kind
 }
 
 // add puts a trial into the plan, once for each repetition.
@@ -211,7 +215,7 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 			return f, w, "a read has no effect that could be withdrawn"
 		}
 		f.Truth = TruthNone
-		if f.Park == Committed {
+		if f.Park == Committed || f.Park == BeforeCommit {
 			f.Park = BeforeResponse
 			m := map[Point]Action{}
 			for p, a := range f.Meets {
@@ -239,8 +243,12 @@ func lacks(sys SystemFacts, f Fault) string {
 	return ""
 }
 
-// reissue puts the turn that issues the goal again behind the turn that was cancelled.
-func reissue(w Workload, struck string, f Fault) Workload {
+// reshape is the workload as the fault makes it: the goal withdrawn, or issued again by a turn behind the
+// one that was cancelled.
+func reshape(w Workload, struck string, f Fault) Workload {
+	if f.Withdrawn {
+		w.Outcomes = withdrawn(w, struck)
+	}
 	if f.Reissued == "" {
 		return w
 	}
@@ -258,6 +266,25 @@ func reissue(w Workload, struck string, f Fault) Workload {
 	}
 	w.Turns = turns
 	return w
+}
+
+// withdrawn is O(I) when an intent is withdrawn: the goal is all of the others, and what the withdrawn one
+// had set off already is allowed beside it.
+func withdrawn(w Workload, struck string) []Outcome {
+	counts := map[string]int{}
+	for _, t := range w.Turns {
+		for _, in := range t.Intents {
+			for _, s := range in.Slots {
+				if in.ID != struck && s.AttachedTo == "" {
+					counts[s.Name] = s.Count
+				}
+			}
+		}
+	}
+	if len(counts) == 0 {
+		return []Outcome{{Word: "none"}, {Word: "all"}}
+	}
+	return []Outcome{{Counts: counts}, {Word: "all"}}
 }
 
 // classesOf computes the classes of a workload over all faults that apply to it, and their bounds.
@@ -290,7 +317,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 	for key, class := range byKey {
 		f := first[key]
 		struck := struckIntents(w)[0]
-		t := Trial{Workload: reissue(w, struck, f), Contract: c, Fault: f, Struck: struck, Shown: class.Shown}
+		t := Trial{Workload: reshape(w, struck, f), Contract: c, Fault: f, Struck: struck, Shown: class.Shown}
 		var decisions []ObservedDecision
 		if f.Withdrawn {
 			decisions = []ObservedDecision{{Intent: struck, Decision: Withdrawn}}

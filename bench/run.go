@@ -307,8 +307,9 @@ func (st *stage) strikeWindow() error {
 		_ = c.Close()
 		return errors.New("agent link: its front is shut, and yet a probe was accepted")
 	}
-	st.strike.Struck, st.strike.Truth = true, TruthNothing
-	st.history.Log(Event{Actor: "harness", Kind: "strike", Truth: TruthNothing, Text: "the agent link refuses connections: " + err.Error()})
+	truth := st.trial.Fault.Truth // nothing was sent, so what holds of the call by itself
+	st.strike.Struck, st.strike.Truth = true, truth
+	st.history.Log(Event{Actor: "harness", Kind: "strike", Truth: truth, Text: "the agent link refuses connections: " + err.Error()})
 	return nil
 }
 
