@@ -416,3 +416,38 @@ func TestDisconnect(t *testing.T) {
 		}
 	}
 }
+
+// The same on the call itself, where it is certain that the disconnect was seen before the answer came.
+func TestDisconnectSeen(t *testing.T) {
+	for stops, want := range map[bool]Status{false: Done, true: Unknown} {
+		arrived, goOn := make(chan struct{}), make(chan struct{})
+		p := newProvider(t, func(n int, s seen, w http.ResponseWriter, r *http.Request) {
+			close(arrived)
+			<-goOn
+			ticketsAnswer(n, s, w, r)
+		})
+		config := ticketConfig(p, bench.ToolUse{Errors: bench.ErrorsTyped})
+		config.CancelStops = stops
+		call, err := newTrial(config, func(bench.ToolServerNote) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call.began, call.ended = func() {}, func() {}
+		ctx, leave := context.WithCancel(withDeadline(t))
+		answers := make(chan Answer, 1)
+		go func() { answers <- call.call(ctx, createTicket, arguments{"title": "A"}, callIDs{}) }()
+		<-arrived
+		leave()
+		if stops { // it ends although the provider does not answer
+			if a := <-answers; a.Status != want || !strings.Contains(a.Message, "the caller left") {
+				t.Errorf("stops: %+v", a)
+			}
+			close(goOn)
+			continue
+		}
+		close(goOn)
+		if a := <-answers; a.Status != want {
+			t.Errorf("does not stop: %+v, expected %s", a, want)
+		}
+	}
+}
