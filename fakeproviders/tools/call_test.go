@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -154,14 +154,27 @@ func TestRequestKeyIsTheJSONRPCID(t *testing.T) {
 	}
 }
 
-func TestErrorStyles(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+// refusingAddress is an address that refuses connections: bound, so that nobody else gets it, and not
+// listened on.
+func refusingAddress(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusing := closed.Addr().String()
-	closed.Close()
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", bound.(*syscall.SockaddrInet4).Port)
+}
 
+func TestErrorStyles(t *testing.T) {
+	refusing := refusingAddress(t)
 	answers := []struct {
 		name     string
 		answer   func(w http.ResponseWriter)
