@@ -1,9 +1,7 @@
 package fakeproviders
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -182,16 +180,10 @@ func (files) world(w bench.WorldEffect, n int) store.Object {
 }
 
 // place writes the file of a world object.
-func (f files) place(p *provider, tx *store.Tx, o *store.Object) error {
+func (f files) place(dir string, tx *store.Tx, o store.Object) error {
 	path := text(o.Attrs, "path")
 	if path == "" || o.Class != "file" {
-		return errors.New("a file of the world needs class file and a path")
+		return fmt.Errorf("world object %s: it needs class file and a path, and has class %q", o.ID, o.Class)
 	}
-	if err := f.stage(p.dir, "world-"+fileName(path), path, text(o.Attrs, "content"), tx); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(p.dir, "files", fileName(path))); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("file %s is there twice", path)
-	}
-	return nil
+	return f.stage(dir, "world-"+digest(path), path, text(o.Attrs, "content"), tx)
 }

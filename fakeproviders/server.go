@@ -60,8 +60,10 @@ func raise(ctx context.Context, kind Kind, spec bench.ProviderSpec) (*provider, 
 	tx := s.Begin()
 	for i, w := range spec.World {
 		o := kind.world(w, i)
-		if k, ok := kind.(files); ok {
-			if err := k.place(p, tx, &o); err != nil {
+		if k, ok := kind.(interface {
+			place(dir string, tx *store.Tx, o store.Object) error
+		}); ok { // a kind that keeps more than the store
+			if err := k.place(p.dir, tx, o); err != nil {
 				return nil, errors.Join(fmt.Errorf("world object %d: %w", i, err), s.Close())
 			}
 		}
