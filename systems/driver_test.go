@@ -88,7 +88,7 @@ func TestSystemsThatMisbehaveAreNamed(t *testing.T) {
 		{"exits", long, "exited", `exit status 7, while the harness was not done with it; its last words on stderr: "no module named langgraph"`},
 		{"floods-line", long, "printed a line that is not protocol", "is longer than 1 MiB"},
 		{"floods-words", long, "flood", "more than 16 MiB in one trial"},
-		{"many-words", long, "flood", "more than 4096 words were waiting to be read"},
+		{"many-words", long, "flood", "more than 512 words were waiting to be read"},
 		{"old", long, "wire version", "it speaks version 7, the harness version 1"},
 	} {
 		t.Run(test.how, func(t *testing.T) {

@@ -58,7 +58,7 @@ func misbehave(how string, rest []string) {
 	case "well":
 		serve(func() {
 			say(`{"type":"claim","turn":"t1","call":1,"outcome":"done","receipts":["x"]}`)
-			say(`{"type":"idle"}`)
+			say(`{"type":"idle","seq":2}`)
 		})
 	case "rubbish":
 		say("Loading model...")
@@ -85,7 +85,7 @@ func misbehave(how string, rest []string) {
 	case "many-words":
 		serve(func() {
 			for range 100000 {
-				say(`{"type":"idle"}`)
+				say(`{"type":"idle","seq":2}`)
 			}
 		})
 	case "silent":

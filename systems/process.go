@@ -39,7 +39,7 @@ type process struct {
 	gone   chan struct{}  // closed when process and descendants are dead and reaped, and words is closed
 
 	mu     sync.Mutex
-	seq    int                   // of the last order
+	seq    int                   // of the last order of the trial
 	acks   map[int]chan struct{} // open orders
 	words  chan bench.Word       // of the trial; nil between trials
 	read   int                   // bytes of words in the trial
@@ -271,12 +271,14 @@ func (p *process) hear(line []byte) bool {
 		p.acked++
 		close(done)
 		return true
+	case word.Seq > p.seq:
+		return p.failLocked("printed a line that is not protocol", fmt.Sprintf("%s of order %d, which was not sent; the last was %d", word.Type, word.Seq, p.seq))
 	case word.Type == "started" && word.Wire != bench.WireVersion:
 		return p.failLocked("wire version", fmt.Sprintf("it speaks version %d, the harness version %d", word.Wire, bench.WireVersion))
 	case p.words == nil:
 		return p.failLocked("printed a line that is not protocol", fmt.Sprintf("%s outside of a trial; between reset and start a system is silent", word.Type))
 	}
-	if word.Type == "idle" {
+	if word.Type == "idle" && word.Seq == 0 { // it means all that it has acknowledged
 		word.Seq = p.acked
 	}
 	select {

@@ -162,6 +162,7 @@ func (k *kit) take(line []byte) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.seq = o.Seq
 	t.advance(now)
 	switch {
 	case o.Type == "turn" && o.Turn != nil:
@@ -200,6 +201,7 @@ func (k *kit) start(o bench.Order, now virtual) error {
 		return fmt.Errorf("order %d: wire version is %d, expected %d", o.Seq, o.Start.Wire, bench.WireVersion)
 	}
 	t := newTrial(k, *o.Start, now)
+	t.seq = o.Seq
 	if k.adapter.Open != nil {
 		if err := k.adapter.Open(t); err != nil {
 			return fmt.Errorf("open of a trial: %w", err)

@@ -28,6 +28,7 @@ type Trial struct {
 	mu       sync.Mutex
 	wake     sync.Cond // something below has changed
 	now      virtual
+	seq      int // of the last order
 	queue    []job
 	closed   bool
 	open     *Call                       // in work
@@ -108,9 +109,9 @@ func (t *Trial) work() {
 	}
 }
 
-// rest says `idle` and the figures so far.
+// rest says `idle`, with the last order that it knows of, and the figures so far.
 func (t *Trial) rest() {
-	t.kit.say(bench.Word{Type: "idle"})
+	t.kit.say(bench.Word{Type: "idle", Seq: t.seq})
 	var sum Totals
 	if t.kit.adapter.Totals != nil {
 		sum = t.kit.adapter.Totals(t)
