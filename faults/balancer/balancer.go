@@ -96,7 +96,7 @@ func (b *balancer) Point(name, address string) {
 	b.instances = append(b.instances, &instance{name: name, address: address})
 }
 
-// Avoid sends new connections elsewhere, or here again. An instance without an address is no instance yet.
+// Avoid sends new connections elsewhere, or here again. A name that Point has not told is left alone.
 func (b *balancer) Avoid(name string, avoid bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
