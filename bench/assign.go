@@ -2,7 +2,7 @@ package bench
 
 // price is what it costs to put an effect into a slot. Prices are compared from the left; a later place
 // counts only where all earlier ones are equal.
-type price [5]int
+type price [6]int
 
 // Places of a price. All but the last are gains, hence at most zero, except that a claim can be hurt.
 const (
@@ -10,6 +10,7 @@ const (
 	priceExtras        // effects left over
 	priceClaims        // what the claims would like
 	priceOwner         // the request that made the effect carried the slot's intent
+	priceReplay        // what dedup records say of the slot's intent
 	priceAge           // position of the effect: of equal effects the later is left over
 )
 

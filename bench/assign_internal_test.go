@@ -38,7 +38,7 @@ func TestSolveAgainstAllAssignments(t *testing.T) {
 			cost[e], may[e] = make([]price, len(a.room)), make([]bool, len(a.room))
 			for p := range a.room {
 				may[e][p] = r.IntN(3) > 0
-				cost[e][p] = price{-r.IntN(3), -1, r.IntN(3) - 1, -r.IntN(2), e}
+				cost[e][p] = price{-r.IntN(3), -1, r.IntN(3) - 1, -r.IntN(2), -r.IntN(2), e}
 			}
 		}
 		a.fits = func(e, p int) (price, bool) { return cost[e][p], may[e][p] }

@@ -19,7 +19,7 @@ type ruling struct {
 	absent   []int  // wanted units of each slot that are not there
 	units    int    // absent units and effects left over
 	extras   int    // effects left over
-	affinity price  // claims, owners and age; the first two places are zero
+	affinity price  // owners, replays and age; the places before are zero
 }
 
 // rule finds the reading of design that costs least: units of multiplicity, then fewer extras, then the
@@ -154,6 +154,7 @@ func (s *sitting) reading(outcome int, pairs []int, wishes []wish) *ruling {
 		if s.carriedFor(s.effects[e].Request, s.slots[slot].intent) {
 			p[priceOwner] = -1
 		}
+		p[priceReplay] = s.replays(e, s.slots[slot].intent)
 		return p, true
 	}
 	r.slotOf = assignment{effects: len(s.effects), room: append(slices.Clone(o.must), o.may...), fits: cost}.solve()
@@ -180,6 +181,22 @@ func (s *sitting) reading(outcome int, pairs []int, wishes []wish) *ruling {
 // carriedFor tells whether a request was attributed to an intent.
 func (s *sitting) carriedFor(request string, intent int) bool {
 	return slices.Contains(s.requests[request].Intents, s.ev.Workload.Intents[intent].ID)
+}
+
+// replays is -1 if a request of an intent was answered by a dedup record of the effect, 1 if one was
+// answered by a record of anything else, or of nothing: it is the more likely to be absent.
+func (s *sitting) replays(e, intent int) int {
+	n := 0
+	for _, d := range s.ev.Observed.Dedup {
+		switch {
+		case !s.carriedFor(d.Request, intent):
+		case d.Record == s.effects[e].Object:
+			return -1
+		default:
+			n = 1
+		}
+	}
+	return n
 }
 
 // wish is what one intent's claim would like of the assignment.

@@ -155,6 +155,9 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 	st.gate.mu.Unlock()
 	switch {
 	case len(st.gate.parks) > 0:
+	case quiet && !st.dead && st.idle() && st.repairs():
+		st.repaired = true
+		return false, st.systemEnds(st.send(ctx, Order{Type: "repair", Repair: st.repair()}))
 	case quiet && (st.dead || st.idle() && len(st.waits) == 0):
 		return true, nil
 	case !busy:
@@ -298,7 +301,7 @@ func (st *stage) hear(ctx context.Context, w Word, ok bool) error {
 	st.history.Log(Event{Actor: "agent", Kind: "word " + w.Type, Turn: w.Turn, Word: &logged})
 	switch w.Type {
 	case "claim":
-		return st.claim(ctx, w)
+		return st.claim(w)
 	case "wait":
 		return st.wait(w)
 	case "at":
@@ -333,8 +336,8 @@ func (st *stage) wait(w Word) error {
 	return nil
 }
 
-// claim notes a claim, opens what a claim ends, and hands over the repair that follows one.
-func (st *stage) claim(ctx context.Context, w Word) error {
+// claim notes a claim and opens what a claim ends.
+func (st *stage) claim(w Word) error {
 	turn := 0
 	for i, t := range st.trial.Workload.Turns {
 		if t.ID == w.Turn {
@@ -357,10 +360,6 @@ func (st *stage) claim(ctx context.Context, w Word) error {
 		return nil
 	}
 	st.release("the system claimed")
-	if st.trial.Fault.Drift != "" && !st.repaired && st.strike.Struck {
-		st.repaired = true
-		return st.systemEnds(st.send(ctx, Order{Type: "repair", Repair: st.repair(w)}))
-	}
 	return nil
 }
 
@@ -376,8 +375,15 @@ func (st *stage) claimed(turn, ordinal int) []string {
 	return []string{intents[ordinal-1].ID}
 }
 
-// repair is the drifted call that the model makes after a claim.
-func (st *stage) repair(w Word) *RepairOrder {
+// repairs reports whether the model makes the struck call once more: after the strike, when the system has
+// said of it what it says.
+func (st *stage) repairs() bool {
+	return st.trial.Fault.Drift != "" && !st.repaired && st.strike.Struck
+}
+
+// repair is the drifted call that the model makes.
+func (st *stage) repair() *RepairOrder {
+	w := st.ref()
 	var call ToolCall
 	for _, t := range st.trial.Workload.Turns {
 		for _, in := range t.Intents {

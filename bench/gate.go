@@ -25,7 +25,8 @@ type gate struct {
 	parks    chan *park // to the trial; one at a time
 	strikes  int
 	held     *park         // parked past its strike, until its release
-	holding  bool          // other messages of the struck intent wait
+	holding  bool          // other messages wait until the strike has been made
+	waiting  int           // messages that do
 	torn     bool          // the trial is over: everything passes
 	reached  bool          // a call that the selector matches left the system
 	ended    chan struct{} // closed when the trial is over
@@ -102,10 +103,15 @@ func (g *gate) until(ctx context.Context, cond func() bool) error {
 func (g *gate) Arrive(a Arrival) Action {
 	g.mu.Lock()
 	for g.holding && opens(a.Point) && !g.ofParked(a) { // it arrives when the strike has been made
-		changed := g.changed
-		g.mu.Unlock()
-		<-changed
-		g.mu.Lock()
+		g.waiting++
+		g.change()
+		for g.holding {
+			changed := g.changed
+			g.mu.Unlock()
+			<-changed
+			g.mu.Lock()
+		}
+		g.waiting--
 	}
 	x := g.enter(a)
 	if g.torn {

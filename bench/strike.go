@@ -111,7 +111,11 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		}
 		return st.pump(ctx, "the agent's connection to end", func() bool { return st.gone(p.attempt.agent) })
 	case KillToolServer:
-		return st.killServer(p.attempt.instance)
+		if err := st.killServer(p.attempt.instance); err != nil || p.arrival.Link == "agent" {
+			return err
+		}
+		at := exchange{link: p.arrival.Link, conn: p.arrival.Conn, n: p.arrival.Exchange}
+		return st.pump(ctx, "the tool server's connection to end", func() bool { return st.gone(at) })
 	case RestartTool:
 		name := p.attempt.instance
 		if err := st.servers[name].Restart(ctx); err != nil {
@@ -135,7 +139,10 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		if err := st.send(ctx, Order{Type: "cancel", Cancel: st.ref()}); err != nil {
 			return err
 		}
-		return st.pump(ctx, "the agent to leave the cancelled call", func() bool { return st.gone(p.attempt.agent) })
+		// It has left the call, and has said what it says of it, or asks about it.
+		return st.pump(ctx, "the agent to leave the cancelled call", func() bool {
+			return st.gone(p.attempt.agent) && (st.idle() || st.dead || st.gate.waiting > 0)
+		})
 	case Withdraw:
 		if err := st.send(ctx, Order{Type: "decide", Decide: &DecideOrder{Turn: st.ref().Turn, Ordinal: st.ref().Ordinal, Decision: Withdrawn}}); err != nil {
 			return err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,7 +17,8 @@ import (
 )
 
 // Normalise renders a history so that two runs of the same seed and versions give the same bytes: no
-// times, events ordered by actor and within an actor as they came, and every name that is made anew in
+// times, events ordered by actor (on links and at providers: by
+// connection) and within an actor as they came, and every name that is made anew in
 // each run replaced by a number in the order of first appearance. What is left is what happened: a
 // changed, added or missing event changes the bytes.
 //
@@ -25,7 +27,9 @@ import (
 // addresses, UUIDs, long hexadecimal strings and temporary folders. Business values stay.
 func Normalise(events []bench.Event) []byte {
 	byActor := slices.Clone(events)
-	slices.SortStableFunc(byActor, func(a, b bench.Event) int { return strings.Compare(a.Actor, b.Actor) })
+	slices.SortStableFunc(byActor, func(a, b bench.Event) int {
+		return cmp.Or(strings.Compare(a.Actor, b.Actor), strings.Compare(a.Link, b.Link), a.Conn-b.Conn)
+	})
 	n := &normaliser{ids: map[string]bool{}, numbers: map[string]int{}, next: map[string]int{}}
 	plain := make([]any, len(byActor))
 	for i, e := range byActor {

@@ -74,7 +74,7 @@ func (s *Store) SaveVerdict(id string, j bench.Judged) error {
 }
 
 func saveVerdict(tx *sql.Tx, id string, j bench.Judged, body []byte) error {
-	_, err := tx.Exec("INSERT OR REPLACE INTO verdict VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", id, fmt.Sprint(j.Verdict), j.InvalidBecause,
+	_, err := tx.Exec("INSERT OR REPLACE INTO verdict VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", id, j.Verdict.String(), j.InvalidBecause,
 		string(j.Bound), j.Declined, j.Extra.Duplicate, j.Extra.Drifted, j.Extra.Stray, j.Extra.Compensated, j.Missing,
 		j.FalseDedup.StandIn+j.FalseDedup.Empty, j.Unresolved.Escalated+j.Unresolved.Silent+j.Unresolved.Hung,
 		j.Unresolved.Avoidable, j.RetryInduced, j.Reason, string(body))
