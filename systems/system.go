@@ -214,7 +214,7 @@ func (p *process) attach() chan bench.Word {
 	default:
 		p.words = words
 	}
-	p.read, p.acked = 0, 0
+	p.read, p.acked, p.seq = 0, 0, 0
 	return words
 }
 
