@@ -63,6 +63,7 @@ func makeRun(ts *testscript.TestScript, neg bool, args []string) {
 	s, err := store.Create(ts.MkAbs(args[0]), store.Manifest{ID: "small", Started: started, Ended: &ended, Suite: "quick", Seed: 7,
 		Substrate: "process", Planned: 2, Command: []string{"sixthcopy", "run"}, Machine: store.Machine{OS: "linux", Arch: "amd64", CPUs: 2}})
 	ts.Check(err)
+	ts.Check(s.SetPlan(storedPlan{}))
 	for i, b := range []bench.Boundary{bench.NoFault, bench.CommittedBeforeResponse} {
 		rec := smallTrial(fmt.Sprintf("%d0ffee", i), b)
 		ts.Check(s.SaveEvidence(rec))

@@ -17,10 +17,13 @@ import (
 )
 
 // Normalise renders a history so that two runs of the same seed and versions give the same bytes: no
-// times, events ordered by actor (on links and at providers: by
-// connection) and within an actor as they came, and every name that is made anew in
-// each run replaced by a number in the order of first appearance. What is left is what happened: a
-// changed, added or missing event changes the bytes.
+// times, events ordered by actor, and every name that is made anew in each run replaced by a number in
+// the order of first appearance. What is left is what happened: a changed, added or missing event changes
+// the bytes.
+//
+// Within an actor events stay in the order in which they came, but for links and providers, which serve
+// connections at the same time: there the events of one connection stand together. How the late end of
+// one falls between the events of another is chance.
 //
 // Names made anew are the values of the fields in idFields and receipts, whatever they look like, and,
 // inside any other text, those same values (if long enough to be no ordinary word or number), loopback

@@ -130,6 +130,23 @@ func copied(t *testing.T, events []bench.Event) []bench.Event {
 	return out
 }
 
+// TestConnectionsStandTogether has the end of an abandoned exchange fall before or after the first sight of
+// the next one: the same history. Another exchange abandoned is another history.
+func TestConnectionsStandTogether(t *testing.T) {
+	see := func(conn int, kind string) bench.Event {
+		return bench.Event{Actor: "provider/1 link", Link: "provider/1", Conn: conn, Exchange: 1, Kind: kind}
+	}
+	early := report.Normalise([]bench.Event{see(1, "request"), see(1, "client left"), see(2, "request"), see(2, "response")})
+	late := report.Normalise([]bench.Event{see(1, "request"), see(2, "request"), see(2, "response"), see(1, "client left")})
+	if !bytes.Equal(early, late) {
+		t.Errorf("interleaving shows:\n%s\n%s", early, late)
+	}
+	other := report.Normalise([]bench.Event{see(1, "request"), see(1, "response"), see(2, "request"), see(2, "client left")})
+	if bytes.Equal(early, other) {
+		t.Error("it does not show which exchange was left")
+	}
+}
+
 func TestNormaliseTellsNamesApart(t *testing.T) {
 	receipts := func(a, b string) []bench.Event {
 		return []bench.Event{
