@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 type talk struct {
 	t       *testing.T
 	session bench.Session
+	dir     string // state folder
 	start   bench.StartOrder
 	now     time.Time
 	claims  map[string]bench.Word // last claim by turn and ordinal
@@ -30,11 +31,12 @@ type talk struct {
 
 func begin(t *testing.T, s bench.System, start bench.StartOrder) *talk {
 	t.Helper()
-	session, err := s.Begin(t.Context(), t.TempDir())
+	dir := t.TempDir()
+	session, err := s.Begin(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	talk := &talk{t: t, session: session, start: start, now: bench.Epoch, claims: map[string]bench.Word{}}
+	talk := &talk{t: t, session: session, dir: dir, start: start, now: bench.Epoch, claims: map[string]bench.Word{}}
 	talk.send(bench.Order{Type: "start", Start: &start})
 	return talk
 }
@@ -148,16 +150,19 @@ type scene struct {
 	unique   bool
 	play     func(t *testing.T, k *talk, w *world)
 	down     bool // the tool server is not there
+	stale    int  // look-ups that see nothing yet
 }
 
 var (
-	key24      = bench.OfferedContract{KeyRetentionS: 24 * 3600}
-	byIdentity = bench.OfferedContract{LookUpTool: "find", LookUpArgument: "reference", LookUpBy: "identity", LookUpKind: "bounded", LookUpLagS: 5, CommitsWithinKnown: true, CommitsWithinS: 30}
-	byName     = bench.OfferedContract{LookUpTool: "find", LookUpBy: "attributes", LookUpKind: "authoritative"}
-	typed      = bench.OfferedContract{ErrorsTyped: true}
-	uniqueName = bench.OfferedContract{Unique: true, LookUpTool: "find", LookUpBy: "attributes", LookUpKind: "authoritative"}
-	lost       = []step{{commits: true, answer: "lost"}}
-	lostBefore = []step{{commits: false, answer: "lost"}}
+	key24        = bench.OfferedContract{KeyRetentionS: 24 * 3600}
+	byIdentity   = bench.OfferedContract{LookUpTool: "find", LookUpArgument: "reference", LookUpBy: "identity", LookUpKind: "bounded", LookUpLagS: 5, CommitsWithinKnown: true, CommitsWithinS: 30}
+	noLimit      = bench.OfferedContract{LookUpTool: "find", LookUpArgument: "reference", LookUpBy: "identity", LookUpKind: "authoritative"}
+	keyAndLookUp = bench.OfferedContract{KeyRetentionS: 24 * 3600, SavesFailures: true, LookUpTool: "find", LookUpArgument: "reference", LookUpBy: "identity", LookUpKind: "authoritative", CommitsWithinKnown: true}
+	byName       = bench.OfferedContract{LookUpTool: "find", LookUpBy: "attributes", LookUpKind: "authoritative"}
+	typed        = bench.OfferedContract{ErrorsTyped: true}
+	uniqueName   = bench.OfferedContract{Unique: true, LookUpTool: "find", LookUpBy: "attributes", LookUpKind: "authoritative"}
+	lost         = []step{{commits: true, answer: "lost"}}
+	lostBefore   = []step{{commits: false, answer: "lost"}}
 )
 
 func once(_ *testing.T, k *talk, _ *world) {
@@ -165,7 +170,8 @@ func once(_ *testing.T, k *talk, _ *world) {
 	k.idle()
 }
 
-// scenes are run under every policy, over JSON, MCP and MCP with sessions, with the same result.
+// scenes are run under every policy, over JSON and MCP, the first also over MCP with sessions, with the
+// same result.
 var scenes = []scene{
 	{name: "answered", about: "nothing goes wrong", play: once},
 	{name: "lost, committed", about: "connection reset after the commit; no contract", script: lost, play: once},
@@ -182,9 +188,14 @@ var scenes = []scene{
 		script: []step{{true, "lost"}, {true, "lost"}, {true, "lost"}, {true, "lost"}, {true, "lost"}}},
 	{name: "lost, identity look-up", about: "reset after the commit; look-up by reference, lag 5 s, commits within 30 s", script: lost, contract: byIdentity, play: once},
 	{name: "nothing there, identity look-up", about: "reset before the commit; the same look-up", script: lostBefore, contract: byIdentity, play: once},
+	{name: "look-up that lags", about: "reset after the commit; look-up by reference, which sees it the second time only", script: lost, contract: byIdentity, stale: 1, play: once},
+	{name: "nothing there, look-up without a limit", about: "reset before the commit; look-up by reference, how late a call may commit is not documented", script: lostBefore, contract: noLimit, play: once},
+	{name: "saved failure, key and look-up", about: "the tool answers every attempt with an error after the commit; key and look-up by reference", takesKey: true, contract: keyAndLookUp, play: once,
+		script: []step{{true, "vague"}, {true, "vague"}, {true, "vague"}, {true, "vague"}, {true, "vague"}}},
 	{name: "lost, look-up by attributes", about: "reset after the commit; a look-up by business attributes only", script: lost, contract: byName, play: once},
 	{name: "nothing there, look-up by attributes", about: "reset before the commit; the same look-up", script: lostBefore, contract: byName, play: once},
 	{name: "lost, unique name", about: "reset after the commit; the name is unique", script: lost, contract: uniqueName, unique: true, play: once},
+	{name: "lost, unique name, vague refusal", about: "the same; the refusal of the second says nothing", script: []step{{true, "lost"}, {false, "vague"}, {false, "vague"}, {false, "vague"}}, contract: uniqueName, unique: true, play: once},
 	{name: "lost, natural", about: "reset before the commit; naturally idempotent", script: lostBefore, contract: bench.OfferedContract{NaturallyIdempotent: true}, play: once},
 	{name: "lost, lying hint", about: "reset after the commit; idempotentHint: true, falsely", script: lost, hints: true, play: once},
 	{name: "time-out, committed", about: "the agent's own time-out after the commit", script: []step{{true, "hold"}}, knobs: bench.Knobs{CallTimeoutMS: 2000}, play: func(t *testing.T, k *talk, w *world) {
@@ -227,6 +238,18 @@ var scenes = []scene{
 		w.mu.Lock()
 		w.keys = map[string]string{}
 		w.mu.Unlock()
+		k.restart()
+		o := given("t1")
+		o.Redelivered = true
+		k.turn(o)
+		k.idle()
+	}},
+	{name: "killed, a minute early, key", about: "killed as before; started again a minute before the key is forgotten", script: []step{{true, "hold"}}, takesKey: true, contract: key24, play: func(t *testing.T, k *talk, w *world) {
+		k.turn(given("t1"))
+		if !k.isHeld(w) {
+			return
+		}
+		k.now = k.now.Add(24*time.Hour - time.Minute)
 		k.restart()
 		o := given("t1")
 		o.Redelivered = true
@@ -320,7 +343,7 @@ func repair(k *talk, args map[string]any) {
 func (s scene) run(t *testing.T, system bench.System, transport bench.Transport) string {
 	t.Helper()
 	w := newWorld(t, s.script...)
-	w.unique = s.unique
+	w.unique, w.stale = s.unique, s.stale
 	tools := w.offer(transport, s.takesKey, s.contract)
 	if s.hints {
 		yes := true
@@ -357,7 +380,11 @@ func TestPolicies(t *testing.T) {
 			t.Run(system.Name(), func(t *testing.T) {
 				t.Parallel()
 				for row, s := range scenes {
-					for _, transport := range []bench.Transport{bench.TransportJSON, bench.TransportMCP, bench.TransportMCPSessions} {
+					transports := []bench.Transport{bench.TransportJSON, bench.TransportMCP}
+					if row < 5 {
+						transports = append(transports, bench.TransportMCPSessions)
+					}
+					for _, transport := range transports {
 						var got string
 						if !t.Run(s.name+"/"+string(transport), func(t *testing.T) { got = s.run(t, system, transport) }) {
 							return

@@ -39,6 +39,8 @@ type world struct {
 	keys     map[string]string // id by key
 	requests []map[string]any  // arguments of the mutating requests, in order
 	lookUps  int
+	stale    int           // look-ups that do not see anything yet
+	arrived  func()        // called for each mutating request, before anything else
 	held     chan struct{} // gets a value when a request is held
 	release  chan struct{} // ends all holds
 }
@@ -94,6 +96,9 @@ func (w *world) carryOut(name string, args map[string]any) (answerBody, bool) {
 	if name == "find" {
 		w.lookUps++
 		found := []map[string]any{}
+		if w.lookUps <= w.stale {
+			return answerBody{Status: "done", Found: found}, false
+		}
 		for _, thing := range w.things {
 			if ref, ok := args["reference"]; ok && thing["reference"] != ref || args["name"] != nil && thing["name"] != args["name"] {
 				continue
@@ -177,6 +182,9 @@ func (w *world) befall(next http.Handler) http.Handler {
 		if !mutating {
 			next.ServeHTTP(rw, r)
 			return
+		}
+		if w.arrived != nil {
+			w.arrived()
 		}
 		w.mu.Lock()
 		w.requests = append(w.requests, args)
