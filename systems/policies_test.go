@@ -447,3 +447,19 @@ func golden(t *testing.T, path, got string) {
 }
 
 func number(text string) any { return json.Number(text) }
+
+// The page about policies knows them all, and how many situations there are.
+func TestPoliciesPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/policies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Reference("agent") {
+		if !strings.Contains(string(page), "\n| "+s.Name()+" |") {
+			t.Errorf("docs/policies.md has no row for %s", s.Name())
+		}
+	}
+	if count := fmt.Sprintf("in %d scripted situations", len(scenes)); !strings.Contains(string(page), count) {
+		t.Errorf("docs/policies.md does not say %q", count)
+	}
+}

@@ -184,6 +184,9 @@ func (k *kit) take(line []byte) error {
 	default:
 		return fmt.Errorf("order %d: type %q with its part is not known; expected start, turn, repair, cancel, decide, event, clock, proceed or reset", o.Seq, o.Type)
 	}
+	if o.Type != "clock" && o.Type != "proceed" {
+		t.queue = append(t.queue, job{run: func(context.Context) {}}) // whatever it set off, `idle` follows
+	}
 	// The acknowledgement leaves before anything that the order sets off, and no `idle` slips in between.
 	k.say(ack)
 	t.wake.Broadcast()

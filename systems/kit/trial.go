@@ -157,9 +157,6 @@ func (t *Trial) handOver(o bench.TurnOrder) {
 		t.calls[ref] = givenCall{given: g, redelivered: o.Redelivered}
 		t.push(&Call{Trial: t, Turn: o, Given: g, Redelivered: o.Redelivered, ref: ref})
 	}
-	if len(o.Calls) == 0 {
-		t.queue = append(t.queue, job{run: func(context.Context) {}}) // nothing to do: straight to idle
-	}
 }
 
 func (t *Trial) repair(o bench.RepairOrder) {
