@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -37,15 +38,24 @@ const dialWithin = 10 * time.Second
 func New() bench.Links {
 	toxics.Register(requestType, new(requestToxic))
 	toxics.Register(answerType, new(answerToxic))
-	return &links{server: toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())}
+	return &links{
+		server:  toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
+		buffers: sync.Pool{New: func() any { return new([chunk]byte) }},
+	}
 }
 
-type links struct{ server *toxiproxy.ApiServer }
+type links struct {
+	server  *toxiproxy.ApiServer
+	buffers sync.Pool // of *[chunk]byte: two per connection while it lives
+}
+
+// chunk is the size of reads, as io.Copy's.
+const chunk = 32 << 10
 
 // link implements bench.Link.
 type link struct {
 	spec     bench.LinkSpec
-	server   *toxiproxy.ApiServer
+	raiser   *links
 	proxy    *toxiproxy.Proxy // never started: it holds the toxics
 	address  string
 	starting *conn // the connection whose toxics are being started, by the one accept loop
@@ -69,7 +79,7 @@ func (ls *links) Raise(spec bench.LinkSpec) (bench.Link, error) {
 	if spec.Gate == nil {
 		return nil, fmt.Errorf("link %s: no gate was given: a link decides nothing itself", spec.Name)
 	}
-	l := &link{spec: spec, server: ls.server, conns: map[int]*conn{}, hold: -1}
+	l := &link{spec: spec, raiser: ls, conns: map[int]*conn{}, hold: -1}
 	l.changed = sync.NewCond(&l.mu)
 	ln, err := listen("127.0.0.1:0")
 	if err != nil {
@@ -155,8 +165,15 @@ func (l *link) start(client, server *net.TCPConn) {
 	l.mu.Unlock()
 	l.starting = c
 	name := strconv.Itoa(c.n)
-	l.proxy.Toxics.StartLink(l.server, name+"up", clientSide{c}, serverSide{c}, stream.Upstream)
-	l.proxy.Toxics.StartLink(l.server, name+"down", serverSide{c}, clientSide{c}, stream.Downstream)
+	l.proxy.Toxics.StartLink(l.raiser.server, name+"up", clientSide{c}, serverSide{c}, stream.Upstream)
+	l.proxy.Toxics.StartLink(l.raiser.server, name+"down", serverSide{c}, clientSide{c}, stream.Downstream)
+}
+
+// copy is io.Copy with a lent buffer.
+func (l *link) copy(w io.Writer, r io.Reader) (int64, error) {
+	buffer := l.raiser.buffers.Get().(*[chunk]byte)
+	defer l.raiser.buffers.Put(buffer)
+	return io.CopyBuffer(w, r, buffer[:])
 }
 
 func (l *link) Address() string { return l.address }
@@ -182,8 +199,12 @@ func (l *link) Shut() error {
 	return l.closeFront()
 }
 
+// closeFront closes the listener. Between fork and exec a child of the harness holds copies of all its
+// sockets, and a copy of a listener goes on accepting: the lock keeps such a moment away.
 func (l *link) closeFront() error {
+	syscall.ForkLock.RLock()
 	err := l.ln.Close()
+	syscall.ForkLock.RUnlock()
 	<-l.loop
 	l.ln = nil
 	return err
