@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -21,14 +20,10 @@ type conn struct {
 	client *net.TCPConn
 	server *net.TCPConn
 
-	sent  atomic.Int64 // bytes of answers given to the writer
-	wrote atomic.Int64 // bytes of answers that the client's socket took, or that were lost with it
-
 	// mu
 	open      *exchange // nil: none is open
 	exchanges int       // begun so far
-	passing   bool      // the rest of an ended exchange's answer still comes through
-	flushing  bool      // somebody waits for wrote to reach sent
+	passing   bool      // an ended exchange's answer is still being written, or comes through
 	dead      bool      // one side has ended, or is about to: no exchange begins any more
 	hole      bool      // a black hole: the upstream's end is not shown to the client
 	ends      int       // of: reading the client, the direction of requests, that of answers
@@ -174,7 +169,7 @@ func (c *conn) endOpen(note string) {
 	}
 }
 
-// setPassing says whether the rest of an ended exchange's answer is still coming through.
+// setPassing says whether an ended exchange's answer is still on its way to the client.
 func (c *conn) setPassing(on bool) {
 	c.link.mu.Lock()
 	c.passing = on
@@ -237,30 +232,15 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// flush waits until the client's socket has taken all answers so far.
-func (c *conn) flush() {
-	c.link.mu.Lock()
-	c.flushing = true
-	for c.wrote.Load() < c.sent.Load() {
-		c.link.changed.Wait()
-	}
-	c.flushing = false
-	c.link.mu.Unlock()
-}
-
-// answerHere writes bytes to the client that did not come from the upstream, after all that did.
-func (c *conn) answerHere(b []byte) {
-	c.flush()
-	if _, err := c.client.Write(b); err != nil {
+// toClient writes to the client. What cannot be written is lost, and the client is taken to have left.
+func (c *conn) toClient(p []byte) {
+	if _, err := c.client.Write(p); err != nil {
 		c.clientEnded(err)
 	}
 }
 
-// resetClient ends the client's side by a reset, after all answers so far have been written.
-func (c *conn) resetClient() {
-	c.flush()
-	c.kill()
-}
+// toServer writes to the upstream. That it is broken shows where it is read.
+func (c *conn) toServer(p []byte) { _, _ = c.server.Write(p) }
 
 // kill ends the client's side by a reset, now. Errors mean that it is closed already.
 func (c *conn) kill() {
@@ -301,19 +281,23 @@ func (s clientSide) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write never fails: what cannot be written is lost, so that the chain in front always runs dry.
+// WriteTo is what io.Copy calls to read: with a lent buffer, since the chain copies what it is given.
+func (s clientSide) WriteTo(w io.Writer) (int64, error) {
+	return s.link.copy(w, struct{ io.Reader }{s})
+}
+
+// Write is never called: see Pipe.
 func (s clientSide) Write(p []byte) (int, error) {
-	if _, err := s.client.Write(p); err != nil {
-		s.clientEnded(err)
-	}
-	s.wrote.Add(int64(len(p)))
-	l := s.link
-	l.mu.Lock()
-	if s.flushing {
-		l.changed.Broadcast()
-	}
-	l.mu.Unlock()
+	s.toClient(p)
 	return len(p), nil
+}
+
+// ReadFrom is what io.Copy calls to write.
+func (s clientSide) ReadFrom(r io.Reader) (int64, error) { return untilEnd(s, r) }
+
+// untilEnd copies from the end of a chain, which carries nothing but its end.
+func untilEnd(w io.Writer, r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, 16))
 }
 
 // Close is the end of the answers' direction. The client's side gets the end that the upstream's had:
@@ -347,11 +331,17 @@ func (s serverSide) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write never fails, as that of clientSide.
+func (s serverSide) WriteTo(w io.Writer) (int64, error) {
+	return s.link.copy(w, struct{ io.Reader }{s})
+}
+
+// Write is never called: see Pipe.
 func (s serverSide) Write(p []byte) (int, error) {
-	_, _ = s.server.Write(p) // a broken upstream shows in Read
+	s.toServer(p)
 	return len(p), nil
 }
+
+func (s serverSide) ReadFrom(r io.Reader) (int64, error) { return untilEnd(s, r) }
 
 // Close is the end of the requests' direction: the client left, or was cut.
 func (s serverSide) Close() error {
@@ -378,7 +368,13 @@ func (c *conn) endOne() {
 	l.mu.Unlock()
 }
 
+type side interface {
+	io.ReadWriteCloser
+	io.WriterTo
+	io.ReaderFrom
+}
+
 var (
-	_ io.ReadWriteCloser = clientSide{}
-	_ io.ReadWriteCloser = serverSide{}
+	_ side = clientSide{}
+	_ side = serverSide{}
 )

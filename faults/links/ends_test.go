@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -195,10 +196,11 @@ func TestUpstreamEndsWhileParked(t *testing.T) {
 
 // TestGoClient: what a Go HTTP client makes of a reset, an end and a refusal.
 func TestGoClient(t *testing.T) {
-	act := bench.Action{Act: bench.Reset}
+	var act atomic.Pointer[bench.Action]
+	act.Store(&bench.Action{Act: bench.Reset})
 	g := newGate(func(a bench.Arrival) bench.Action {
 		if a.Point == bench.AgentResponse {
-			return act
+			return *act.Load()
 		}
 		return bench.Action{Act: bench.Pass}
 	})
@@ -216,11 +218,11 @@ func TestGoClient(t *testing.T) {
 	if err := call(); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("reset: %v", err)
 	}
-	act = bench.Action{Act: bench.Close}
+	act.Store(&bench.Action{Act: bench.Close})
 	if err := call(); !errors.Is(err, io.EOF) {
 		t.Errorf("close: %v", err)
 	}
-	act = bench.Action{Act: bench.Truncate, Bytes: 1}
+	act.Store(&bench.Action{Act: bench.Truncate, Bytes: 1})
 	if err := call(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("truncate: %v", err)
 	}
@@ -230,7 +232,7 @@ func TestGoClient(t *testing.T) {
 	if err := call(); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("shut: %v", err)
 	}
-	act = bench.Action{Act: bench.Pass}
+	act.Store(&bench.Action{Act: bench.Pass})
 	if err := l.Open(); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +298,11 @@ func TestRefusedUpstream(t *testing.T) {
 
 // TestOrdinaryEnds: on a link that also resets, large answers that end their connection arrive whole.
 func TestOrdinaryEnds(t *testing.T) {
-	const times, clients = 1000, 4
+	const clients = 4
+	times := 1000
+	if testing.Short() {
+		times = 100
+	}
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MiB
 	g := newGate(func(a bench.Arrival) bench.Action {
 		if a.Point == bench.AgentResponse && a.Call.ID == "0" {

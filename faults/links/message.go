@@ -55,9 +55,11 @@ func parseHead(b []byte, request bool) (head, error) {
 	text := string(b)
 	line, text := cutLine(text)
 	var err error
+	var values []string // one array for all
 	if request {
 		err = h.requestLine(line)
 		h.header = make(http.Header, 8)
+		values = make([]string, 0, strings.Count(text, "\n"))
 	} else {
 		err = h.statusLine(line)
 	}
@@ -77,7 +79,13 @@ func parseHead(b []byte, request bool) (head, error) {
 		value = strings.Trim(value, " \t")
 		if request {
 			key := textproto.CanonicalMIMEHeaderKey(name)
-			h.header[key] = append(h.header[key], value)
+			if had := h.header[key]; had != nil {
+				h.header[key] = append(had, value)
+			} else {
+				n := len(values)
+				values = append(values, value)
+				h.header[key] = values[n : n+1 : n+1]
+			}
 		}
 		if err := h.field(name, value, &encoded); err != nil {
 			return head{}, err

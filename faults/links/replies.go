@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/Shopify/toxiproxy/v2/stream"
-
 	"github.com/sixthcopy/sixthcopy/bench"
 )
 
@@ -16,7 +14,6 @@ import (
 // carries the JSON-RPC answer; earlier events go on at once, and what follows that event goes on as it comes.
 type replies struct {
 	*conn
-	out     chan<- *stream.StreamChunk
 	buf     []byte    // what is held: from the start of an answer, or of an event if the head has gone on
 	seen    int       // bytes of buf that were searched or followed
 	x       *exchange // that the answer belongs to
@@ -213,7 +210,7 @@ func (a *replies) passOn() (more bool, err error) {
 
 // next makes ready for another answer.
 func (a *replies) next() {
-	*a = replies{conn: a.conn, out: a.out, buf: a.buf}
+	*a = replies{conn: a.conn, buf: a.buf}
 }
 
 // send lets the first n bytes of buf go on.
@@ -221,7 +218,7 @@ func (a *replies) send(n int) {
 	if n == 0 {
 		return
 	}
-	a.put(a.buf[:n:n])
+	a.toClient(a.buf[:n])
 	a.drop(n)
 }
 
@@ -232,17 +229,10 @@ func (a *replies) drop(n int) {
 	}
 }
 
-// put gives bytes to the writer.
-func (a *replies) put(p []byte) {
-	a.sent.Add(int64(len(p)))
-	putChunks(a.out, p)
-}
-
 // decide brings the answer that is held before the gate and does what it says. message is what it tells
 // its caller: the body, or the answering event's data.
 func (a *replies) decide(note string, message []byte) error {
 	x, spec := a.x, a.link.spec
-	a.flush() // what went on before is the client's before anything is decided
 	told := ""
 	if spec.Told != nil {
 		told = spec.Told(a.head.status, message)
@@ -253,29 +243,23 @@ func (a *replies) decide(note string, message []byte) error {
 	}
 	switch action.Act {
 	case bench.Pass:
-		switch {
-		case !a.body.done():
-			a.setPassing(true)
-			a.end(x, "")
-			a.pass = true
-			return nil
-		case !a.lasting():
+		a.setPassing(true)
+		if a.body.done() && !a.lasting() {
 			a.last(x, "")
-		default:
+		} else {
 			a.end(x, "")
 		}
-		a.send(a.seen)
-		a.next()
+		a.pass = true
 		return nil
 	case bench.Reset:
 		a.last(x, "")
-		a.resetClient()
+		a.kill()
 	case bench.Close:
 		a.last(x, "")
 		a.orderly()
 	case bench.Truncate:
 		a.last(x, "")
-		a.put(a.buf[:a.cut(action.Bytes)])
+		a.toClient(a.buf[:a.cut(action.Bytes)])
 		a.orderly()
 	case bench.Swallow:
 		a.swallow()
@@ -284,19 +268,21 @@ func (a *replies) decide(note string, message []byte) error {
 		case a.gone:
 			a.last(x, "an earlier event has gone on, no other answer can replace this one: connection closed")
 		case a.body.done() && a.lasting() && x.keep:
+			a.setPassing(true)
 			a.end(x, "")
-			a.put(edgeAnswer(x.method, action, true))
+			a.toClient(edgeAnswer(x.method, action, true))
 			a.drop(a.seen)
 			a.next()
+			a.setPassing(false)
 			return nil
 		default:
 			a.last(x, "")
-			a.put(edgeAnswer(x.method, action, false))
+			a.toClient(edgeAnswer(x.method, action, false))
 		}
 		a.orderly()
 	default:
 		a.last(x, notALinks(action))
-		a.resetClient()
+		a.kill()
 	}
 	return errOver
 }
@@ -335,7 +321,7 @@ func (a *replies) refuse(cause error) {
 	note := "unreadable answer: " + cause.Error()
 	if _, ok := a.arrive(a.x, a.link.spec.Response, a.head.status, "", note); ok {
 		a.last(a.x, note)
-		a.resetClient()
+		a.kill()
 	}
 }
 
@@ -355,7 +341,9 @@ func (a *replies) upstreamEnded() {
 		if a.head.events {
 			note, message = "stream without an answer", nil
 		}
-		_ = a.decide(note, message) // the connection is over whatever was decided
+		if a.decide(note, message) == nil {
+			a.send(len(a.buf))
+		}
 		return
 	}
 	note := "upstream closed the connection"

@@ -31,11 +31,13 @@ func (t *answerToxic) NewState() any  { return t.link.starting }
 // socket is read on, and so the client's leaving is noticed.
 func (t *requestToxic) GetBufferSize() int { return 8 }
 
-// Pipe carries one connection's requests. After its end it runs its input dry, since the chain in front
-// would block for ever otherwise.
+// Pipe carries one connection's requests. It writes to the upstream itself and gives nothing to its
+// output but its end: so what was let through has been written before anything else is done, a toxic that
+// is broken off loses nothing, and no hop is added to those of a stock chain. After its end it runs its
+// input dry, since the chain in front would block for ever otherwise.
 func (t *requestToxic) Pipe(stub *toxics.ToxicStub) {
 	c := stub.State.(*conn)
-	r := requests{conn: c, out: stub.Output}
+	r := requests{conn: c}
 	for chunk := range stub.Input {
 		if !r.take(chunk.Data) {
 			break
@@ -52,7 +54,7 @@ func (t *requestToxic) Pipe(stub *toxics.ToxicStub) {
 // Pipe carries one connection's answers.
 func (t *answerToxic) Pipe(stub *toxics.ToxicStub) {
 	c := stub.State.(*conn)
-	a := replies{conn: c, out: stub.Output}
+	a := replies{conn: c}
 	ok := true
 	for chunk := range stub.Input {
 		if ok = a.take(chunk.Data); !ok {
@@ -77,21 +79,9 @@ var (
 	_ toxics.StatefulToxic = (*answerToxic)(nil)
 )
 
-// putChunks gives bytes to the writer in pieces. toxiproxy's ChanReader (v2.5.0) loses the end of a chunk
-// that is larger than the buffer that it reads into, which is the 32 KiB of io.Copy.
-func putChunks(out chan<- *stream.StreamChunk, p []byte) {
-	const most = 32 << 10
-	for len(p) > most {
-		out <- &stream.StreamChunk{Data: p[:most]}
-		p = p[most:]
-	}
-	out <- &stream.StreamChunk{Data: p}
-}
-
 // requests cuts the bytes of a client into whole requests.
 type requests struct {
 	*conn
-	out       chan<- *stream.StreamChunk
 	buf       []byte // from the start of a request; may share memory with the chunk that came last
 	seen      int    // bytes of buf that were searched or followed
 	head      head
@@ -166,7 +156,7 @@ func (r *requests) mayContinue() bool {
 	ok := r.quiet()
 	r.link.mu.Unlock()
 	if ok {
-		r.answerHere([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+		r.toClient([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
 		r.continued = true
 	}
 	return ok
@@ -200,11 +190,11 @@ func (r *requests) carry() bool {
 	switch action.Act {
 	case bench.Pass:
 		r.forward(x)
-		putChunks(r.out, raw)
+		r.toServer(raw)
 		return true
 	case bench.Reset:
 		r.end(x, "")
-		r.resetClient()
+		r.kill()
 	case bench.Close, bench.Truncate: // there is no answer to truncate
 		r.end(x, "")
 		r.orderly()
@@ -213,14 +203,14 @@ func (r *requests) carry() bool {
 		r.swallowed = true
 	case bench.Replace:
 		r.end(x, "")
-		r.answerHere(edgeAnswer(x.method, action, x.keep))
+		r.toClient(edgeAnswer(x.method, action, x.keep))
 		if x.keep {
 			return true
 		}
 		r.orderly()
 	default:
 		r.end(x, notALinks(action))
-		r.resetClient()
+		r.kill()
 	}
 	return false
 }
@@ -238,7 +228,7 @@ func (r *requests) refuse(cause error) {
 	}
 	r.end(x, note)
 	r.orderly()
-	r.answerHere(edgeAnswer("", bench.Action{Status: http.StatusBadRequest, Body: note + "\n"}, false))
+	r.toClient(edgeAnswer("", bench.Action{Status: http.StatusBadRequest, Body: note + "\n"}, false))
 }
 
 // join appends p to buf. It never writes into memory that a chunk under way may share.
