@@ -173,6 +173,9 @@ func (n *normaliser) text(field, s string) string {
 	if idFields[field] {
 		return n.numbered(s)
 	}
+	if !strings.ContainsAny(s, "0123456789/") {
+		return s // no generated name and no time is without one of these
+	}
 	s = moment.ReplaceAllString(s, "TIME")
 	return name.ReplaceAllStringFunc(s, func(word string) string {
 		trimmed := strings.TrimRight(word, ".-")

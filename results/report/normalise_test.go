@@ -174,3 +174,13 @@ func TestNormaliseTellsNamesApart(t *testing.T) {
 		t.Error("a history from the store normalises otherwise than one from memory")
 	}
 }
+
+func BenchmarkNormalise(b *testing.B) {
+	var events []bench.Event
+	for range 4 { // about a trial's length
+		events = append(events, history(0)...)
+	}
+	for b.Loop() {
+		report.Normalise(events)
+	}
+}
