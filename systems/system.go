@@ -122,6 +122,8 @@ type session struct {
 	mu      sync.Mutex
 	process *process
 	words   chan bench.Word
+
+	released sync.Once
 }
 
 func (s *session) current() (*process, <-chan bench.Word) {
@@ -190,8 +192,10 @@ func (s *session) Err() error {
 }
 
 // Release closes the trial. A process that acknowledges the reset is kept for the next one, any other is
-// killed with all that it left behind.
-func (s *session) Release() {
+// killed with all that it left behind. A second call does nothing.
+func (s *session) Release() { s.released.Do(s.release) }
+
+func (s *session) release() {
 	p, _ := s.current()
 	if s.system.Can("reset") && !p.over() {
 		err := p.send(context.Background(), bench.Order{Type: "reset", Now: bench.Epoch.Format(time.RFC3339)}, s.system.patience)

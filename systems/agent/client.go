@@ -73,7 +73,8 @@ type client struct {
 
 func newClient(fresh bool) *client {
 	return &client{
-		transport: &http.Transport{DisableKeepAlives: fresh, DisableCompression: true},
+		// One connection at a time: which call goes over which connection is then the same in every run.
+		transport: &http.Transport{DisableKeepAlives: fresh, DisableCompression: true, MaxConnsPerHost: 1},
 		sessions:  map[string]*mcp.ClientSession{},
 	}
 }
@@ -106,6 +107,10 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Unlock()
 	if closed {
 		return nil, errors.New("the trial is closed")
+	}
+	if r.Header.Get("Mcp-Method") == "notifications/cancelled" {
+		// MCP 2026-07-28: over HTTP the disconnect is the cancellation. The SDK sends a notification too.
+		return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	}
 	resp, err := c.transport.RoundTrip(r)
 	if a, ok := r.Context().Value(attemptKey{}).(*attempt); ok {

@@ -106,7 +106,7 @@ func (t *task) insist(budget int, args func(n int) map[string]any, stop func(obs
 	}
 }
 
-// never and always are ways to stop.
+// goOn is the stop of a policy that stops at nothing.
 func goOn(observation) bool { return false }
 
 // plainly claims by the last observation alone, as a client without a memory does. A refused dial and a

@@ -131,7 +131,7 @@ func TestWaitsEndWithTheClockAndAreWithdrawn(t *testing.T) {
 	p.send(5, bench.Order{Type: "clock"})
 	p.expect("ack", "claim:done", "wait:09:00:15Z")
 	p.send(15, bench.Order{Type: "clock"})
-	p.expect("ack", "claim:unknown", "idle", "finished")
+	p.expect("ack", "claim:unknown", "finished", "idle")
 }
 
 func TestCancelReachesOpenAndQueuedCalls(t *testing.T) {
@@ -152,22 +152,22 @@ func TestCancelReachesOpenAndQueuedCalls(t *testing.T) {
 	p.send(0, bench.Order{Type: "decide", Decide: &bench.DecideOrder{Turn: "t1", Ordinal: 2, Decision: bench.Withdrawn}})
 	p.expect("ack") // the second call is stopped before it begins
 	p.send(0, bench.Order{Type: "cancel", Cancel: &bench.CallRef{Turn: "t1", Ordinal: 1}})
-	p.expect("ack", "claim:unknown", "claim:failed", "claim:partial", "idle", "finished")
+	p.expect("ack", "claim:unknown", "claim:failed", "claim:partial", "finished", "idle")
 }
 
 // An order that finds nothing to do is followed by an idle all the same: the harness waits for it.
 func TestIdleFollowsEveryOrderThatMayGiveWork(t *testing.T) {
 	p := drive(t, kit.Adapter{Call: func(context.Context, *kit.Call) kit.Claim { return kit.Done() }}, bench.Knobs{})
 	p.send(0, turn(0))
-	p.expect("ack", "idle", "finished")
+	p.expect("ack", "finished", "idle")
 	p.send(0, turn(1))
-	p.expect("ack", "claim:done", "idle", "finished")
+	p.expect("ack", "claim:done", "finished", "idle")
 	p.send(0, bench.Order{Type: "cancel", Cancel: &bench.CallRef{Turn: "t1", Ordinal: 1}})
-	p.expect("ack", "idle", "finished")
+	p.expect("ack", "finished", "idle")
 	p.send(0, bench.Order{Type: "decide", Decide: &bench.DecideOrder{Turn: "t1", Ordinal: 1, Decision: bench.Withdrawn}})
-	p.expect("ack", "idle", "finished")
+	p.expect("ack", "finished", "idle")
 	p.send(0, bench.Order{Type: "event", Event: &bench.EventOrder{Kind: "charge.succeeded"}})
-	p.expect("ack", "idle", "finished")
+	p.expect("ack", "finished", "idle")
 }
 
 func TestAskIsAnsweredByADecision(t *testing.T) {
@@ -181,7 +181,7 @@ func TestAskIsAnsweredByADecision(t *testing.T) {
 	p.send(0, turn(1))
 	p.expect("ack", "ask")
 	p.send(0, bench.Order{Type: "decide", Decide: &bench.DecideOrder{Turn: "t1", Ordinal: 1, Decision: bench.Denied}})
-	p.expect("ack", "claim:failed", "idle", "finished")
+	p.expect("ack", "claim:failed", "finished", "idle")
 }
 
 func TestEventsStandStillUntilProceed(t *testing.T) {
@@ -192,7 +192,7 @@ func TestEventsStandStillUntilProceed(t *testing.T) {
 	p.send(0, turn(1))
 	p.expect("ack", "at:dispatching")
 	p.send(0, bench.Order{Type: "proceed", Proceed: &bench.ProceedOrder{Event: "dispatching"}})
-	p.expect("ack", "claim:done", "idle", "finished")
+	p.expect("ack", "claim:done", "finished", "idle")
 }
 
 func TestResetEndsWhatIsOpen(t *testing.T) {

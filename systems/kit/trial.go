@@ -109,14 +109,14 @@ func (t *Trial) work() {
 	}
 }
 
-// rest says `idle`, with the last order that it knows of, and the figures so far.
+// rest says the figures so far, and `idle` with the last order that it knows of.
 func (t *Trial) rest() {
-	t.kit.say(bench.Word{Type: "idle", Seq: t.seq})
 	var sum Totals
 	if t.kit.adapter.Totals != nil {
 		sum = t.kit.adapter.Totals(t)
 	}
 	t.kit.say(bench.Word{Type: "finished", Escalations: sum.Escalations, LedgerBytes: sum.LedgerBytes, Tokens: sum.Tokens})
+	t.kit.say(bench.Word{Type: "idle", Seq: t.seq})
 }
 
 // close ends the trial and returns when nothing of it runs any more.
