@@ -76,8 +76,8 @@ func TestLedgerRecordsBeforeItDispatches(t *testing.T) {
 		t.Errorf("the last record is %v", last)
 	}
 	info, err := os.Stat(filepath.Join(k.dir, "effects.jsonl"))
-	if err != nil || k.last.LedgerBytes != info.Size() {
-		t.Errorf("the agent reports %d ledger bytes, the journal has %d, %v", k.last.LedgerBytes, info.Size(), err)
+	if err != nil || k.figures.LedgerBytes != info.Size() {
+		t.Errorf("the agent reports %d ledger bytes, the journal has %d, %v", k.figures.LedgerBytes, info.Size(), err)
 	}
 }
 

@@ -27,6 +27,7 @@ type talk struct {
 	onAt    func(w bench.Word) bool
 	timeOut <-chan struct{} // a time-out runs out for each value; nil: none does
 	last    bench.Word
+	figures bench.Word // finished
 }
 
 func begin(t *testing.T, s bench.System, start bench.StartOrder) *talk {
@@ -92,6 +93,8 @@ func (k *talk) idle() {
 			}
 			k.send(bench.Order{Type: "proceed", Proceed: &bench.ProceedOrder{Event: w.Event}})
 		case "finished":
+			k.figures = w
+		case "idle":
 			return
 		}
 	}
@@ -294,7 +297,7 @@ func (k *talk) isHeld(w *world) bool {
 				k.claims[fmt.Sprintf("%s/%d", word.Turn, word.Ordinal)] = word
 				k.order = append(k.order, word.Outcome)
 			}
-			if word.Type == "finished" {
+			if word.Type == "idle" {
 				return false
 			}
 		case <-limit:
