@@ -45,12 +45,15 @@ func (s *sitting) rule() *ruling {
 	}
 	kindest, fewest := best[0], -1
 	for _, r := range best {
-		for _, wishes := range s.wishes(r) {
+		for i, wishes := range s.wishes(r) {
 			k := s.reading(r.outcome, r.pairs(s), wishes)
 			k.between = r.between
 			n := s.hear(k).false()
 			if fewest < 0 || n < fewest || n == fewest && k.affinity.less(kindest.affinity) {
 				kindest, fewest = k, n
+			}
+			if i == 0 && n == 0 {
+				break // nothing is false, and no wish stands against owners and age
 			}
 		}
 	}
@@ -206,14 +209,13 @@ type wish struct {
 }
 
 func (w wish) price(s *sitting, e, slot int) int {
-	if s.slots[slot].intent != w.intent {
-		return 0
-	}
 	c := s.ev.Claims[s.final[w.intent]]
 	switch {
-	case w.receipts && slices.Contains(c.Receipts, s.effects[e].Object):
+	case w.receipts && slices.Contains(s.known(c.Intents), s.slots[slot].intent) && slices.Contains(c.Receipts, s.effects[e].Object):
 		return -1
-	case w.receipts:
+	case s.slots[slot].intent != w.intent && !w.receipts && c.Claim == Failed && s.carriedFor(s.effects[e].Request, w.intent):
+		return -1 // made for it, and in another's slot: then it does not stand against failed
+	case s.slots[slot].intent != w.intent, w.receipts:
 		return 0
 	case c.Claim == Done:
 		return -1
@@ -223,8 +225,9 @@ func (w wish) price(s *sitting, e, slot int) int {
 	return 0
 }
 
-// wishes lists the sets of wishes that an assignment is tried with. Only claims that contend with
-// another intent's for the same effects can be treated more or less kindly.
+// wishes lists the sets of wishes that an assignment is tried with, none first. Only claims that contend
+// with another intent's for the same effects, or for one that was made on behalf of another, can be
+// treated more or less kindly.
 func (s *sitting) wishes(r *ruling) [][]wish {
 	contends := make([]bool, len(s.final))
 	for e := range s.effects {
@@ -236,13 +239,28 @@ func (s *sitting) wishes(r *ruling) [][]wish {
 			if first >= 0 && first != slot.intent {
 				contends[first], contends[slot.intent] = true, true
 			}
+			if came := s.named(s.effects[e].Request); len(came) > 0 && !slices.Contains(came, slot.intent) {
+				contends[slot.intent] = true
+				for _, i := range came {
+					contends[i] = true
+				}
+			}
 			first = slot.intent
 		}
 	}
 	var all []wish
 	for i, c := range contends {
-		if c && s.final[i] >= 0 {
-			all = append(all, wish{intent: i}, wish{intent: i, receipts: true})
+		if s.final[i] < 0 {
+			continue
+		}
+		claim := s.ev.Claims[s.final[i]]
+		if c && (claim.Claim == Done || claim.Claim == Failed) {
+			all = append(all, wish{intent: i})
+		}
+		covers := slices.ContainsFunc(s.known(claim.Intents), func(k int) bool { return contends[k] })
+		heard := slices.Index(s.final, s.final[i]) < i
+		if covers && !heard && len(claim.Receipts) > 0 {
+			all = append(all, wish{intent: i, receipts: true})
 		}
 	}
 	tried := all[:min(len(all), maxBranches)]

@@ -19,6 +19,20 @@ import (
 //
 // An invalid trial is counted like any other; its counts are shown and never added up.
 func Judge(ev Evidence) Judged {
+	best := judge(ev)
+	if best.Verdict == Exact {
+		return Against(best, ev.Control)
+	}
+	for _, same := range relabelled(ev) {
+		if j := judge(same); kinder(j, best) {
+			best = j
+		}
+	}
+	return Against(best, ev.Control)
+}
+
+// judge judges the evidence with its twins named as they are.
+func judge(ev Evidence) Judged {
 	s := sit(ev)
 	r := s.rule()
 	j := Judged{Findings: Findings{}, Marks: []string{}, Causes: []Cause{}}
@@ -46,7 +60,7 @@ func Judge(ev Evidence) Judged {
 	}
 	s.mark(&j, actual)
 	s.decide(r, passedOff, &j)
-	return Against(j, ev.Control)
+	return j
 }
 
 // countAbsent counts missing units and false dedup, and what the claims say against the effects; false

@@ -21,9 +21,11 @@ type sitting struct {
 	requests map[string]ObservedRequest
 	undoneBy map[int]int // effect -> the first compensation that names it
 	carried  map[carrier][]int
-	aside    []bool  // effects that are attached and have a declared place
-	outcomes []units // allowed outcomes, the goal first
-	final    []int   // of each intent: the claim that counts, -1 for none
+	diff     [][]int  // differences of each effect from each slot
+	fit      [][]bool // whether each effect may fill each slot
+	aside    []bool   // effects that are attached and have a declared place
+	outcomes []units  // allowed outcomes, the goal first
+	final    []int    // of each intent: the claim that counts, -1 for none
 }
 
 // judgeSlot is a slot with its defaults filled in.
@@ -64,7 +66,21 @@ func sit(ev Evidence) *sitting {
 	s.findTwins()
 	s.laySlots()
 	s.layEffects()
+	s.diff = make([][]int, len(s.effects))
+	for e := range s.diff {
+		s.diff[e] = make([]int, len(s.slots))
+		for i := range s.slots {
+			s.diff[e][i] = s.compare(e, i)
+		}
+	}
 	s.attach()
+	s.fit = make([][]bool, len(s.effects))
+	for e := range s.fit {
+		s.fit[e] = make([]bool, len(s.slots))
+		for i, slot := range s.slots {
+			s.fit[e][i] = slot.AttachedTo == "" && !s.aside[e] && s.diff[e][i] == 0 && s.inTurn(e, i) && !s.afterNo(e, i)
+		}
+	}
 	s.layOutcomes()
 	s.final = make([]int, len(ev.Workload.Intents))
 	for i := range s.final {
@@ -229,9 +245,9 @@ func (s *sitting) layOutcomes() {
 	}
 }
 
-// differences counts the matched attributes in which an effect differs from a slot; -1 if it is of
+// compare counts the matched attributes in which an effect differs from a slot; -1 if it is of
 // another kind (class, sign). The principal counts as one more attribute where both sides name one.
-func (s *sitting) differences(e, slot int) int {
+func (s *sitting) compare(e, slot int) int {
 	effect, want := s.effects[e], s.slots[slot]
 	if effect.Class != want.Class || effect.Sign != want.Sign {
 		return -1
@@ -289,10 +305,12 @@ func (s *sitting) afterNo(e, slot int) bool {
 	return false
 }
 
-// fills tells whether an effect may fill a slot.
-func (s *sitting) fills(e, slot int) bool {
-	return s.slots[slot].AttachedTo == "" && !s.aside[e] && s.differences(e, slot) == 0 && s.inTurn(e, slot) && !s.afterNo(e, slot)
-}
+// differences counts the attributes in which an effect differs from a slot; -1: it is of another kind.
+func (s *sitting) differences(e, slot int) int { return s.diff[e][slot] }
+
+// fills tells whether an effect may fill a slot: it matches, its attempt arrived after the turn was handed
+// over, and had left before the system received a denial or a withdrawal.
+func (s *sitting) fills(e, slot int) bool { return s.fit[e][slot] }
 
 // asserted is how many units of each slot a claim of done speaks of: what the goal gives the intent; if
 // the goal gives it nothing, what the first outcome that does gives it; else all its slots.
