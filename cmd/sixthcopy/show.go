@@ -290,6 +290,9 @@ func orderText(o bench.Order) string {
 		for _, t := range o.Start.Tools {
 			tools = append(tools, t.Name)
 		}
+		if len(tools) == 0 {
+			return ""
+		}
 		return "tools " + strings.Join(tools, " ")
 	case o.Turn != nil:
 		s := strconv.Quote(o.Turn.Say)
