@@ -64,11 +64,7 @@ func TestConnectionNumbers(t *testing.T) {
 // TestStorm injects 10,000 faults under 16 concurrent clients on kept connections. Each call names the
 // fault that is to meet it, so that one at a wrong message shows.
 func TestStorm(t *testing.T) {
-	const clients = 16
-	injections := int64(10_000)
-	if testing.Short() {
-		injections = 1_000
-	}
+	const clients, injections = 16, 10_000
 	s := storm{reached: map[string]chan struct{}{}}
 	g := &quietGate{decide: s.decide}
 	u := newUpstream(t, echo)
