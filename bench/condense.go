@@ -130,7 +130,6 @@ type agentCall struct {
 	fresh    []string
 	told     string
 	over     bool
-	used     bool
 	instance string
 }
 
@@ -150,7 +149,7 @@ func (c *condenser) walk(history []Event) {
 			}
 		case e.Kind == "order repair":
 			c.fresh["model"] = true
-		case e.Kind == "restarted" && e.Actor == "agent":
+		case e.Kind == "agent restarted":
 			c.fresh["restart"] = true
 		case e.Kind == "word claim":
 			c.claim(e)

@@ -96,9 +96,7 @@ func MakePlan(s PlanSpec) (Plan, error) {
 				}
 			}
 		}
-		for _, c := range sortedClasses(classes) {
-			plan.Classes = append(plan.Classes, c)
-		}
+		plan.Classes = append(plan.Classes, sortedClasses(classes)...)
 	}
 	return plan, nil
 }

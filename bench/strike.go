@@ -75,7 +75,7 @@ func (st *stage) struck(truth Truth) {
 // has given up, for nobody else would end it.
 func (st *stage) over(ctx context.Context, p *park) error {
 	cut := false
-	return st.pump(ctx, "end of the struck call", func() bool {
+	err := st.pump(ctx, "end of the struck call", func() bool {
 		for key, x := range st.gate.open {
 			if x.attempt == p.attempt && x.stopped && !key.provider && key.link != "agent" && !cut {
 				cut = true
@@ -85,6 +85,12 @@ func (st *stage) over(ctx context.Context, p *park) error {
 		}
 		return !st.gate.openOf(p.attempt)
 	})
+	// Its tool server may have more requests to make for it, whether or not its agent has left.
+	name := p.attempt.instance
+	for n := -1; err == nil && n != 0 && st.servers[name] != nil && !st.killed[name]; {
+		n, err = st.servers[name].Busy(ctx)
+	}
+	return err
 }
 
 // openOf reports whether exchanges of an attempt are open. The lock is held.
@@ -188,7 +194,7 @@ func (st *stage) restartAgent(ctx context.Context) error {
 		return st.systemEnds(err)
 	}
 	st.dead = false
-	st.history.Log(Event{Actor: "agent", Kind: "restarted"})
+	st.history.Log(Event{Actor: "harness", Kind: "agent restarted"})
 	if err := st.send(ctx, Order{Type: "start", Start: st.startOrder(true)}); err != nil {
 		return st.systemEnds(err)
 	}

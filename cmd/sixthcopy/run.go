@@ -17,9 +17,11 @@ import (
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/tools"
 	"github.com/sixthcopy/sixthcopy/faults"
 	"github.com/sixthcopy/sixthcopy/results/report"
 	"github.com/sixthcopy/sixthcopy/results/store"
+	"github.com/sixthcopy/sixthcopy/systems"
 	"github.com/sixthcopy/sixthcopy/workloads"
 )
 
@@ -90,6 +92,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 
+	_ = systems.Subreap() // where it may not, a system's orphans are killed all the same, but not awaited
 	w, stop, err := world()
 	if err != nil {
 		return err
@@ -168,12 +171,8 @@ func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
 		}
 		spec.Systems = append(spec.Systems, facts)
 	}
-	w, stop, err := world()
-	if err != nil {
-		return spec, nil, err
-	}
-	spec.Tools = w.Tools
-	return spec, byName, stop()
+	spec.Tools = tools.Catalogue()
+	return spec, byName, nil
 }
 
 // abilities are those that a fault may need.
@@ -348,6 +347,7 @@ func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, read
 	if err := r.Text(c.out, "Full report: sixthcopy report "+s.Path()+" --format json"); err != nil {
 		return err
 	}
+	fmt.Fprintf(c.out, "Read again at the end: %d trials, %d late effects\n", read, late)
 	return o.verdict(r)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,25 @@ func knownSystems(dir string) ([]bench.System, error) {
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
-	return systems.Reference(exe), nil
+	all := systems.Reference(exe)
+	if dir == "" {
+		if found, _ := filepath.Glob("systems/*/system.yaml"); len(found) == 0 { // the pattern is well formed
+			return all, nil
+		}
+		dir = "systems"
+	}
+	manifests, err := systems.Load(dir)
+	if err != nil {
+		return nil, &ending{misused, err, "docs/wire-contract.md has the fields of a manifest"}
+	}
+	for _, m := range manifests {
+		more, err := m.Systems()
+		if err != nil {
+			return nil, &ending{misused, err, "docs/wire-contract.md says what a manifest may ask for"}
+		}
+		all = append(all, more...)
+	}
+	return all, nil
 }
 
 // world puts the parts together in which trials run. stop ends what it started.

@@ -93,9 +93,10 @@ func (c *client) close() {
 // attempt is what the HTTP layer saw of one call.
 type attempt struct {
 	mu      sync.Mutex
-	tried   bool   // a request was handed to the transport
-	refused bool   // and its dial was refused
-	why     string // it gave no answer, in words
+	tried   bool          // a request was handed to the transport
+	refused bool          // and its dial was refused
+	ended   chan struct{} // closed when the body of its answer was read to its end; nil: there is no answer
+	why     string        // it gave no answer, in words
 }
 
 type attemptKey struct{}
@@ -113,14 +114,50 @@ func (c *client) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 	}
 	resp, err := c.transport.RoundTrip(r)
+	var ended chan struct{}
+	if err == nil {
+		ended = make(chan struct{})
+		resp.Body = &drained{ReadCloser: resp.Body, ended: ended}
+	}
 	if a, ok := r.Context().Value(attemptKey{}).(*attempt); ok {
 		a.mu.Lock()
+		a.ended = ended
 		a.tried = true
 		a.refused = refusedDial(err)
 		a.why = broken(resp, err)
 		a.mu.Unlock()
 	}
 	return resp, err
+}
+
+// drained is a body that is read to its end when it is closed, so that its connection carries the next call:
+// the SDK closes a stream as soon as it has its result.
+type drained struct {
+	io.ReadCloser
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (d *drained) Close() error {
+	_, _ = io.CopyN(io.Discard, d.ReadCloser, maxAnswer) // a broken end is a broken connection, and is closed
+	err := d.ReadCloser.Close()
+	d.once.Do(func() { close(d.ended) })
+	return err
+}
+
+// settled waits until the answer's body was read to its end, so that the end of ctx does not end the
+// connection with it.
+func (a *attempt) settled(ctx context.Context) {
+	a.mu.Lock()
+	ended := a.ended
+	a.mu.Unlock()
+	if ended == nil {
+		return
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
 }
 
 // broken words how an exchange went wrong that gave no answer of the tool. The words are the same over
@@ -250,6 +287,7 @@ func (c *client) callMCP(ctx context.Context, a *attempt, tool bench.OfferedTool
 	session, known := c.sessions[tool.Address]
 	if known {
 		result, err := session.CallTool(ctx, params)
+		a.settled(ctx)
 		a.mu.Lock()
 		tried := a.tried
 		a.mu.Unlock()
@@ -263,6 +301,7 @@ func (c *client) callMCP(ctx context.Context, a *attempt, tool bench.OfferedTool
 	}
 	c.sessions[tool.Address] = session
 	result, err := session.CallTool(ctx, params)
+	a.settled(ctx)
 	return c.read(tool.Address, result, err)
 }
 

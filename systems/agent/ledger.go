@@ -150,6 +150,9 @@ func (t *task) continued() *effect {
 // unresolvedTwin is an equal effect of an earlier turn whose truth is unknown, nil if there is none. Whether
 // the call asks for it again or wants a second one cannot be told.
 func (t *task) unresolvedTwin() *effect {
+	if t.tool.Contract.NaturallyIdempotent {
+		return nil // doing it again is right in either case
+	}
 	hash := intentHash(t.tool.Name, t.call.Given.Args)
 	for _, e := range t.state.effects {
 		if e.Turn != t.call.Ref().Turn && e.Workflow == t.call.Turn.Conversation && e.IntentHash == hash &&
@@ -191,6 +194,9 @@ func (t *task) ledger(reconcile bool) kit.Claim {
 	default:
 		e.Conflicts++
 		asked = "the repair asks for something else and was turned down; "
+		if own, offered := t.tools[e.Tool]; offered {
+			t.tool = own // it may have named another tool
+		}
 	}
 	if !slices.Contains(e.CallIDs, t.call.Given.ID) && t.call.Given.ID != "" {
 		e.CallIDs = append(e.CallIDs, t.call.Given.ID)

@@ -152,9 +152,14 @@ func (t *task) neverBegun() (kit.Claim, bool) {
 	return kit.Failed("stopped before it was sent"), true
 }
 
-// read carries out a read-only call: it may be repeated, and without an answer nothing has happened.
+// read carries out a read-only call: it may be repeated, and without an answer nothing has happened. Where
+// the model recovers, the last word is left to its repair.
 func (t *task) read() kit.Claim {
-	return t.plainly(t.insist(usualBudget, func(int) map[string]any { return t.call.Given.Args }, goOn))
+	o := t.insist(usualBudget, func(int) map[string]any { return t.call.Given.Args }, goOn)
+	if o.saw != sawDone && t.call.Trial.Start.Knobs.Recovery == "model" && !t.call.Repair {
+		return kit.Unknown("no answer; the model recovers")
+	}
+	return t.plainly(o)
 }
 
 // keyHolds reports whether the tool takes a key that its provider remembers for a known time.
@@ -184,14 +189,13 @@ func (t *task) lookUp(args map[string]any, reference string) ([]map[string]any, 
 	}
 	identity := t.byIdentity() && reference != ""
 	asked := map[string]any{}
+	for name, value := range args { // a look-up may see one cluster, queue or table only
+		if slices.Contains(tool.Arguments, name) || len(tool.Arguments) == 0 && !identity {
+			asked[name] = value
+		}
+	}
 	if identity {
 		asked[t.tool.Contract.LookUpArgument] = reference
-	} else {
-		for name, value := range args {
-			if len(tool.Arguments) == 0 || slices.Contains(tool.Arguments, name) {
-				asked[name] = value
-			}
-		}
 	}
 	for n := 1; ; n++ {
 		o := t.exchange(tool, asked)
