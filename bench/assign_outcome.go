@@ -2,9 +2,9 @@ package bench
 
 import "slices"
 
-// maxBranches bounds what is tried exhaustively: compensations that may or may not explain an extra, and
-// wishes of claims that contend for the same effects. A trial has a few; beyond the bound the first ones
-// are tried and the rest taken in order.
+// maxBranches bounds what is tried both ways: compensations that may or may not explain an extra, and
+// wishes of claims that contend for the same effects. A trial has a few of either; beyond the bound an
+// extra is taken as undone, and a wish as one to be granted.
 const maxBranches = 6
 
 // ruling is one way to read the effects: the outcome that they are held against and the slot of each.
@@ -22,7 +22,7 @@ type ruling struct {
 	affinity price  // owners, replays and age; the places before are zero
 }
 
-// rule finds the reading of design that costs least: units of multiplicity, then fewer extras, then the
+// rule finds the reading that costs least: units of multiplicity, then fewer extras, then the
 // outcome listed first, within it the one kindest to the claims. Of equal effects the later attempt's
 // is left over.
 func (s *sitting) rule() *ruling {
@@ -202,10 +202,10 @@ func (s *sitting) replays(e, intent int) int {
 	return n
 }
 
-// wish is what one intent's claim would like of the assignment.
+// wish is what one claim would like of the assignment.
 type wish struct {
 	intent   int
-	receipts bool // its receipts for itself; else: what it claims to be so
+	receipts bool // the objects of its receipts in the slots that it covers; else: what it claims to be so
 }
 
 func (w wish) price(s *sitting, e, slot int) int {

@@ -208,8 +208,17 @@ func (s *sitting) countUnresolved(j *Judged) {
 	}
 }
 
-// reached tells whether the chosen outcome is exactly what is there.
-func (s *sitting) reached(r *ruling) bool { return r.units == 0 }
+// reached tells whether the chosen outcome is exactly what is there; what was taken as attached is no
+// effect left over.
+func (s *sitting) reached(r *ruling) bool {
+	left := r.units
+	for _, loose := range r.loose {
+		if loose {
+			left--
+		}
+	}
+	return left == 0
+}
 
 // isGoal tells whether the chosen outcome counts as the goal: it is listed first, or it differs from the
 // one that is only in slots of intents that were withdrawn.
