@@ -21,6 +21,7 @@ type gate struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and made anew at each change
 	open     map[exchange]*openExchange
+	early    map[exchange]bool // exchanges whose client left before they were seen to arrive
 	attempts []*attempt
 	parks    chan *park // to the trial; one at a time
 	strikes  int
@@ -66,7 +67,7 @@ type park struct {
 
 func newGate(f Fault, s selector, h *History, serving func(int) string) *gate {
 	return &gate{fault: f, selector: s, history: h, serving: serving, changed: make(chan struct{}),
-		open: map[exchange]*openExchange{}, parks: make(chan *park, 1), ended: make(chan struct{})}
+		open: map[exchange]*openExchange{}, early: map[exchange]bool{}, parks: make(chan *park, 1), ended: make(chan struct{})}
 }
 
 var _ Gate = (*gate)(nil)
@@ -101,6 +102,9 @@ func (g *gate) until(ctx context.Context, cond func() bool) error {
 
 // Arrive implements Gate.
 func (g *gate) Arrive(a Arrival) Action {
+	if a.Point == AgentRequest && a.Note == "" {
+		a.Note = g.serving(a.Conn) // it may wait for the balancer, so not under the lock
+	}
 	g.mu.Lock()
 	for g.holding && opens(a.Point) && !g.ofParked(a) { // it arrives when the strike has been made
 		g.waiting++
@@ -201,11 +205,8 @@ func (g *gate) wait(cond func() bool) {
 func (g *gate) enter(a Arrival) *openExchange {
 	key := keyOf(a)
 	x := g.open[key]
-	if a.Point == AgentRequest && a.Note == "" {
-		a.Note = g.serving(a.Conn)
-	}
 	if x == nil {
-		x = &openExchange{arrival: a}
+		x = &openExchange{arrival: a, left: g.early[key]}
 		g.open[key] = x
 		x.attempt = g.attemptOf(a, key)
 	}
@@ -242,7 +243,7 @@ func (g *gate) attemptOf(a Arrival, key exchange) *attempt {
 			return nil
 		}
 		g.reached = true
-		at := &attempt{n: len(g.attempts) + 1, agent: key, instance: g.serving(a.Conn)}
+		at := &attempt{n: len(g.attempts) + 1, agent: key, instance: a.Note}
 		g.attempts = append(g.attempts, at)
 		return at
 	case a.Point == ProviderRequest:
@@ -365,6 +366,8 @@ func (g *gate) Left(a Arrival) {
 	defer g.mu.Unlock()
 	if x := g.open[keyOf(a)]; x != nil {
 		x.left = true
+	} else {
+		g.early[keyOf(a)] = true
 	}
 	g.history.Log(g.event(a, "client left"))
 	g.change()
