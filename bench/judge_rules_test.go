@@ -249,20 +249,68 @@ func mail(ev *bench.Evidence, object, on string) {
 	ev.Observed.Effects = append(ev.Observed.Effects, bench.Effect{Object: object, Request: "r1", Committed: 13, Class: "mail", CarriedBy: on})
 }
 
-// Twins of one turn are told apart by count only, whatever order their lines took.
+// twin adds an intent that wants the same once more.
+func twin(ev *bench.Evidence, id string, turn int) {
+	slot := ev.Workload.Intents[0].Slots[0]
+	slot.Name = id
+	ev.Workload.Intents = append(ev.Workload.Intents, bench.EvidenceIntent{ID: id, Turn: turn, TwinOf: "pay", Slots: []bench.Slot{slot}})
+}
+
+// Twins of one turn are told apart by count only, whatever order their lines and answers took, and be
+// they too many to exchange their names.
 func TestTwinsInOrder(t *testing.T) {
+	for n := 2; n <= 5; n++ {
+		ev := payment(func(ev *bench.Evidence) {
+			ids := []string{"pay"}
+			for i := 1; i < n; i++ {
+				ids = append(ids, "twin"+string(rune('0'+i)))
+				twin(ev, ids[i], 1)
+			}
+			ev.Observed.Requests, ev.Observed.Effects, ev.Claims = nil, nil, nil
+			for i, id := range ids {
+				ev.Workload.Ordered = append(ev.Workload.Ordered, ev.Workload.Intents[i].Slots[0].Name)
+				ev.Observed.Requests = append(ev.Observed.Requests, request("r"+id, 10*i+10, "model"))
+				ev.Observed.Requests[i].Intents = []string{id}
+				ev.Observed.Effects = append(ev.Observed.Effects, charge("ch_"+id, "r"+id, 10*i+12))
+				ev.Claims = append(ev.Claims, claim(bench.Done, 90+i, "ch_"+ids[n-1-i]))
+				ev.Claims[i].Intents = []string{id}
+			}
+		})
+		if j := bench.Judge(ev); j.Verdict != bench.Exact {
+			t.Errorf("%d twins: got %s (%s), expected exact", n, j.Verdict, j.Reason)
+		}
+	}
+}
+
+// Between turns an effect is the one's for which its request came.
+func TestTwinsOfTwoTurns(t *testing.T) {
 	ev := payment(func(ev *bench.Evidence) {
-		slot := ev.Workload.Intents[0].Slots[0]
-		slot.Name = "again"
-		ev.Workload.Intents = append(ev.Workload.Intents, bench.EvidenceIntent{ID: "twin", Turn: 1, TwinOf: "pay", Slots: []bench.Slot{slot}})
-		ev.Workload.Ordered = []string{"charge", "again"}
-		again(ev, 20, 21)
+		twin(ev, "twin", 2)
+		ev.Observed.Requests = append(ev.Observed.Requests, request("r2", 110, "model"))
 		ev.Observed.Requests[1].Intents = []string{"twin"}
-		ev.Claims = []bench.ClaimRecord{claim(bench.Done, 90, "ch_2"), claim(bench.Done, 91, "ch_1")}
+		ev.Observed.Effects = []bench.Effect{charge("ch_2", "r2", 112)}
+		ev.Claims = []bench.ClaimRecord{claim(bench.Unknown, 90), claim(bench.Unknown, 190)}
 		ev.Claims[1].Intents = []string{"twin"}
 	})
-	if j := bench.Judge(ev); j.Verdict != bench.Exact {
-		t.Errorf("got %s (%s), expected exact", j.Verdict, j.Reason)
+	if j := bench.Judge(ev); !slices.Equal(j.MissingSlots, []string{"charge"}) {
+		t.Errorf("got missing %v, expected the first: the charge that is there came for the second", j.MissingSlots)
+	}
+}
+
+// One object backs one claim, also if it may belong to both.
+func TestOneObjectBacksOneClaim(t *testing.T) {
+	ev := payment(func(ev *bench.Evidence) {
+		twin(ev, "twin", 1)
+		again(ev, 20, 21)
+		ev.Observed.Requests[1].Intents = []string{"pay", "twin"}
+		drifted := charge("ch_3", "r2", 22)
+		drifted.Attrs = map[string]any{"order": "o1", "amount": 26}
+		ev.Observed.Effects = append(ev.Observed.Effects, drifted)
+		ev.Claims = []bench.ClaimRecord{claim(bench.Done, 90, "ch_3"), claim(bench.Done, 91, "ch_3")}
+		ev.Claims[1].Intents = []string{"twin"}
+	})
+	if j := bench.Judge(ev); j.Findings["wrong_object"] != 1 || j.Extra.Drifted != 1 {
+		t.Errorf("got %+v, %+v; expected one wrong object and one drifted extra", j.Findings, j.Extra)
 	}
 }
 
