@@ -242,7 +242,7 @@ func (g *gate) attemptOf(a Arrival, key exchange) *attempt {
 		if !g.selector.matches(a.Call) {
 			return nil
 		}
-		g.reached = true
+		g.reached = g.reached || g.fault.Park != AgentEvent // there the event is what must be reached
 		at := &attempt{n: len(g.attempts) + 1, agent: key, instance: a.Note}
 		g.attempts = append(g.attempts, at)
 		return at
@@ -399,11 +399,18 @@ func (g *gate) tear() {
 	g.change()
 }
 
-// active is the number of open exchanges that make progress by themselves.
+// active is the number of open exchanges that make progress by themselves: a call makes none while one of
+// its messages stands still.
 func (g *gate) active() int {
+	stands := map[*attempt]bool{}
+	for _, x := range g.open {
+		if x.stopped && x.attempt != nil {
+			stands[x.attempt] = true
+		}
+	}
 	n := 0
 	for _, x := range g.open {
-		if !x.stopped {
+		if !x.stopped && !stands[x.attempt] {
 			n++
 		}
 	}
