@@ -21,6 +21,7 @@ type agentState struct {
 	refused  bool // a tool server reported a refused dial
 	dead     bool // killed by us, or ended by itself
 	end      string
+	moves    int       // of the clock, for the system's waits
 	heldFrom time.Time // virtual time since which a call is held
 	finished Word
 	timers   map[string]time.Time // virtual time-outs of tool servers, by instance
@@ -49,7 +50,12 @@ func (st *stage) send(ctx context.Context, o Order) error {
 	ctx, cancel := context.WithTimeout(ctx, st.runner.Deadline)
 	defer cancel()
 	o.Now = st.clock.Now().Format(time.RFC3339Nano)
-	if err := st.session.Send(ctx, o); err != nil {
+	err := st.session.Send(ctx, o)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &SystemError{System: st.trial.System, Reason: "hung",
+			Detail: fmt.Sprintf("no acknowledgement of order %s within %v; every order is acknowledged on receipt", o.Type, st.runner.Deadline)}
+	}
+	if err != nil {
 		return err
 	}
 	st.sent++
@@ -150,6 +156,9 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 	if st.idle() || st.dead {
 		st.release("the system is idle")
 	}
+	if err := st.circles(); err != nil {
+		return false, err
+	}
 	st.gate.mu.Lock()
 	changed, quiet, busy := st.gate.changed, len(st.gate.open) == 0 && !st.gate.holding && st.gate.held == nil, st.gate.active() > 0 || st.gate.holding
 	st.gate.mu.Unlock()
@@ -162,6 +171,10 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 		return true, nil
 	case !busy:
 		if until, ok := st.earliest(); ok {
+			if st.moves++; st.moves > maxMoves || until.Sub(Epoch) > lifetime {
+				return false, st.cutOff("endless", fmt.Sprintf("it waits until %s after %d moves of the clock; a trial ends after %d moves or %d days of virtual time",
+					until.Format(time.RFC3339), st.moves-1, maxMoves, lifetime/(24*time.Hour)))
+			}
 			return false, st.advance(ctx, until)
 		}
 	}
@@ -177,7 +190,7 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 	case <-changed:
 		return false, nil
 	case <-timer.C:
-		return st.hang()
+		return false, st.hang("a word or a call")
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
@@ -202,7 +215,10 @@ func (st *stage) pump(ctx context.Context, what string, cond func() bool) error 
 		if ok {
 			return nil
 		}
-		var err error
+		err := st.circles()
+		if err != nil {
+			return err
+		}
 		select {
 		case w, ok := <-st.words():
 			err = st.hear(ctx, w, ok)
@@ -210,7 +226,7 @@ func (st *stage) pump(ctx context.Context, what string, cond func() bool) error 
 			err = st.note(n)
 		case <-changed:
 		case <-timer.C:
-			err = fmt.Errorf("%s: nothing within %v (open: %s)", what, st.runner.Deadline, st.gate.describe())
+			err = fmt.Errorf("%s: %w, nothing came within %v (open: %s)", what, errOverdue, st.runner.Deadline, st.gate.describe())
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -251,6 +267,11 @@ func (st *stage) advance(ctx context.Context, to time.Time) error {
 			delete(st.waits, k)
 		}
 	}
+	if !st.dead { // it knows the time before anything that comes of it
+		if err := st.systemEnds(st.send(ctx, Order{Type: "clock"})); err != nil {
+			return err
+		}
+	}
 	if st.trial.Fault.Owner == "toolserver" {
 		for name, s := range st.servers {
 			if !st.killed[name] {
@@ -260,32 +281,7 @@ func (st *stage) advance(ctx context.Context, to time.Time) error {
 			}
 		}
 	}
-	if st.dead {
-		return nil
-	}
-	return st.systemEnds(st.send(ctx, Order{Type: "clock"}))
-}
-
-// systemEnds takes a system's error for what it is: the end of the system in this trial, and no error of
-// the harness.
-func (st *stage) systemEnds(err error) error {
-	var s *SystemError
-	if !errors.As(err, &s) {
-		return err
-	}
-	st.broke, st.dead = s, true
-	st.history.Log(Event{Actor: "agent", Kind: "ended", Text: s.Reason})
 	return nil
-}
-
-// hang ends a system that has said and sent nothing within the deadline.
-func (st *stage) hang() (bool, error) {
-	st.end, st.dead = "hung", true
-	st.history.Log(Event{Actor: "harness", Kind: "deadline", Text: "nothing was said or sent; open: " + st.gate.describe()})
-	err := st.session.Kill()
-	st.release("the deadline")
-	st.gate.lift()
-	return false, err
 }
 
 // hear deals with a word of the system.
@@ -305,6 +301,10 @@ func (st *stage) hear(ctx context.Context, w Word, ok bool) error {
 	case "wait":
 		return st.wait(w)
 	case "at":
+		if !st.startOrder(false).Knobs.Events {
+			return st.systemEnds(&SystemError{System: st.trial.System, Reason: "broke the contract",
+				Detail: fmt.Sprintf("at %s, though the knob events was not set: nobody answers with proceed", w.Event)})
+		}
 		if p := st.gate.parkEvent(st.armed, w.Event); p != nil {
 			return st.strikeAt(ctx, p)
 		}
@@ -329,7 +329,7 @@ func (st *stage) wait(w Word) error {
 	}
 	at, err := time.Parse(time.RFC3339Nano, w.Until)
 	if err != nil {
-		return st.systemEnds(&SystemError{System: st.trial.System, Reason: "protocol",
+		return st.systemEnds(&SystemError{System: st.trial.System, Reason: "broke the contract",
 			Detail: fmt.Sprintf("wait until %q: expected a time in RFC 3339", w.Until)})
 	}
 	st.waits[waitKey{w.Turn, w.Ordinal, w.Why}] = at
@@ -346,7 +346,7 @@ func (st *stage) claim(w Word) error {
 	}
 	intents := st.claimed(turn, w.Ordinal)
 	if intents == nil {
-		return st.systemEnds(&SystemError{System: st.trial.System, Reason: "protocol",
+		return st.systemEnds(&SystemError{System: st.trial.System, Reason: "broke the contract",
 			Detail: fmt.Sprintf("claim on turn %q call %d: no such call was handed over", w.Turn, w.Ordinal)})
 	}
 	st.last, st.lastV = time.Now(), st.clock.Now()

@@ -12,7 +12,7 @@ import (
 //  4. let the call go on into the fault (or hold it);  5. wait until its exchanges are over;  6. bring back
 //     what was killed, and let the rest of the intent go on.
 func (st *stage) strikeAt(ctx context.Context, p *park) error {
-	f := st.trial.Fault
+	f, since := st.trial.Fault, st.clock.Now()
 	truth, err := st.truth(ctx, p)
 	if err != nil {
 		return fmt.Errorf("truth at the strike: %w", err)
@@ -29,7 +29,7 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 		st.struck(truth)
 	}
 	if f.Holds != AtOnce {
-		st.heldFrom = st.clock.Now()
+		st.heldFrom = since
 		st.gate.hold(p)
 		return nil
 	}
@@ -53,7 +53,7 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 			return err
 		}
 	}
-	if slices.Contains(f.Levers, RestartAgent) {
+	if slices.Contains(f.Levers, RestartAgent) && st.broke == nil {
 		if err := st.restartAgent(ctx); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (st *stage) struck(truth Truth) {
 // has given up, for nobody else would end it.
 func (st *stage) over(ctx context.Context, p *park) error {
 	cut := false
-	err := st.pump(ctx, "end of the struck call", func() bool {
+	err := st.owed(ctx, "end of the struck call", func() bool {
 		for key, x := range st.gate.open {
 			if x.attempt == p.attempt && x.stopped && !key.provider && key.link != "agent" && !cut {
 				cut = true
@@ -142,15 +142,16 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		}
 		return nil
 	case CancelCall:
-		if err := st.send(ctx, Order{Type: "cancel", Cancel: st.ref()}); err != nil {
+		if err := st.systemEnds(st.send(ctx, Order{Type: "cancel", Cancel: st.ref()})); err != nil {
 			return err
 		}
 		// It has left the call, and has said what it says of it, or asks about it.
-		return st.pump(ctx, "the agent to leave the cancelled call", func() bool {
+		return st.owed(ctx, "the agent to leave the cancelled call", func() bool {
 			return st.gone(p.attempt.agent) && (st.idle() || st.dead || st.gate.waiting > 0)
 		})
 	case Withdraw:
-		if err := st.send(ctx, Order{Type: "decide", Decide: &DecideOrder{Turn: st.ref().Turn, Ordinal: st.ref().Ordinal, Decision: Withdrawn}}); err != nil {
+		err := st.systemEnds(st.send(ctx, Order{Type: "decide", Decide: &DecideOrder{Turn: st.ref().Turn, Ordinal: st.ref().Ordinal, Decision: Withdrawn}}))
+		if err != nil || st.dead {
 			return err
 		}
 		st.decisions = append(st.decisions, ObservedDecision{Intent: st.trial.Struck, Decision: Withdrawn, Received: st.history.Len()})
@@ -224,14 +225,18 @@ func (st *stage) runOut(ctx context.Context, p *park) error {
 			}
 			return !until.IsZero() || st.dead
 		}
-		if err := st.pump(ctx, "a time-out of the agent", timeOut); err != nil {
+		if err := st.owed(ctx, "a time-out of the agent", timeOut); err != nil || st.dead {
 			return err
 		}
 	}
 	if err := st.advance(ctx, until); err != nil {
 		return err
 	}
-	return st.pump(ctx, "the owner to leave its call", func() bool { return st.gone(watched) })
+	leave := st.pump
+	if st.trial.Fault.Owner == "agent" {
+		leave = st.owed
+	}
+	return leave(ctx, "the owner to leave its call", func() bool { return st.gone(watched) })
 }
 
 // ref names the struck call.
