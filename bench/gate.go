@@ -330,6 +330,9 @@ func (g *gate) goOn(p *park, why string) {
 		act = Action{Act: Pass}
 	}
 	g.history.Log(Event{Actor: "harness", Kind: "released", Text: why})
+	if act.Act != Pass {
+		g.history.Log(g.event(p.arrival, "meets "+string(act.Act))) // so that nobody takes the parked answer for one that came
+	}
 	p.resume <- act
 }
 
