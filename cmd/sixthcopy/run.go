@@ -35,6 +35,10 @@ type runOptions struct {
 	resume                         bool
 }
 
+// alongside run in every suite beside the systems that are named: the controls, without which a run proves
+// nothing, and the reference, whose marks prove the bounds.
+var alongside = []string{"blind", "dedupe-everything", "do-nothing", "native-token", "ledger"}
+
 // quickSystems are the policies of the quick suite.
 var quickSystems = []string{"blind", "never", "native-token", "ledger", "do-nothing", "dedupe-everything"}
 
@@ -59,7 +63,7 @@ goes on with --resume and the same --out.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.suite, "suite", "quick", "quick, core or full")
-	f.StringArrayVar(&o.systems, "system", nil, "a system by name; may be repeated (default: the policies of the suite)")
+	f.StringArrayVar(&o.systems, "system", nil, "a system by name; may be repeated; controls and the reference run beside it (default: the policies of the suite)")
 	f.StringArrayVar(&o.workloads, "workload", nil, "a workload by name or by file; may be repeated (default: the suite)")
 	f.StringArrayVar(&o.boundaries, "boundary", nil, "a boundary by name; may be repeated (default: all)")
 	f.IntVar(&o.repeat, "repeat", 1, "trials of each cell")
@@ -220,7 +224,9 @@ func (o runOptions) chooseSystems() ([]bench.System, error) {
 		return nil, err
 	}
 	wanted := o.systems
-	if len(wanted) == 0 && o.suite == string(bench.SuiteQuick) {
+	if len(wanted) > 0 {
+		wanted = append(slices.Clone(wanted), alongside...)
+	} else if o.suite == string(bench.SuiteQuick) {
 		wanted = quickSystems
 	}
 	var chosen []bench.System
