@@ -76,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, t Trial, s System) Record {
 	if err == nil {
 		err = st.turns(ctx)
 	}
-	if err == nil {
+	if err = st.systemEnds(err); err == nil {
 		err = st.settle(ctx)
 	}
 	rec := st.record(ctx, err)
@@ -283,13 +283,13 @@ func (st *stage) selector() selector {
 func (st *stage) turns(ctx context.Context) error {
 	for i := range st.trial.Workload.Turns {
 		st.turn = i
-		if err := st.handOver(ctx, false); err != nil {
+		if err := st.systemEnds(st.handOver(ctx, false)); err != nil {
 			return err
 		}
 		if err := st.drive(ctx); err != nil {
 			return err
 		}
-		if st.end != "" {
+		if st.broke != nil {
 			return nil
 		}
 	}

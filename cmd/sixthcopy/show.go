@@ -102,6 +102,9 @@ func showTrial(w io.Writer, rec bench.Record) error {
 	if j.Reason != "" {
 		fmt.Fprintf(&b, ": %s", j.Reason)
 	}
+	if rec.Broke != nil {
+		fmt.Fprintf(&b, "\nended   the system %s: %s", rec.Broke.Reason, rec.Broke.Detail)
+	}
 	if t.Class != "" {
 		fmt.Fprintf(&b, "\nclass   %s, bound %s", t.Class, t.Bound)
 	}

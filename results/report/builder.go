@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -26,6 +27,29 @@ type gathered struct {
 	unknown   []float64
 	verdicts  map[bench.Verdict]bool // of valid trials
 	histories []keyed
+	worst     keyedTrial
+}
+
+// keyedTrial is a trial with what makes it come before others as the one to look at.
+type keyedTrial struct {
+	id    string
+	grave int
+	seed  int64
+	rep   int
+}
+
+// gravity is how much a verdict asks to be looked at.
+func gravity(v bench.Verdict) int {
+	return slices.Index([]bench.Verdict{bench.Exact, bench.Safe, bench.Unjudged, bench.Invalid, bench.Violation}, v)
+}
+
+// look keeps the trial that is to be looked at first.
+func (g *gathered) look(rec bench.Record) {
+	t := keyedTrial{rec.Trial.ID, gravity(rec.Judged.Verdict), rec.Trial.Seed, rec.Trial.Rep}
+	w := g.worst
+	if w.id == "" || cmp.Or(w.grave-t.grave, cmp.Compare(t.seed, w.seed), t.rep-w.rep) < 0 {
+		g.worst, g.cell.Trial = t, t.id
+	}
 }
 
 type keyed struct {
@@ -68,6 +92,13 @@ func (b *Builder) Add(rec bench.Record) {
 func (g *gathered) add(rec bench.Record) {
 	c, j := &g.cell, rec.Judged
 	c.Trials++
+	g.look(rec)
+	if rec.Broke != nil {
+		if c.Ended == nil {
+			c.Ended = map[string]int{}
+		}
+		c.Ended[rec.Broke.Reason]++
+	}
 	switch j.Verdict {
 	case bench.Unjudged:
 		c.Unjudged++

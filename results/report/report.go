@@ -88,6 +88,8 @@ type Cell struct {
 	Escalations     int            `json:"escalations"`
 	LedgerBytes     int64          `json:"ledger_bytes"` // the most that a trial left
 	InvalidReasons  map[string]int `json:"invalid_reasons"`
+	Ended           map[string]int `json:"ended,omitempty"`     // trials in which the system broke off, by reason; they are judged all the same
+	Trial           string         `json:"trial"`               // for show: the first with the worst verdict
 	Histories       string         `json:"histories,omitempty"` // hash of the normalised histories; in normalised reports only
 }
 

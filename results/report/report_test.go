@@ -39,6 +39,9 @@ func trial(system string, b bench.Boundary, variant string, rep int, j bench.Jud
 	r.Measures = bench.Measures{LatencyMS: 2 + float64(rep), Attempts: 2, LedgerBytes: 100}
 	r.History = history(rep)
 	r.Judged = j
+	if system == "never" && b == bench.CommittedBeforeResponse {
+		r.Broke = &bench.SystemError{System: system, Reason: "hung", Detail: "nothing was said within 15s"}
+	}
 	return r
 }
 
@@ -243,7 +246,7 @@ func TestCell(t *testing.T) {
 			want := `{"system":"blind","workload":"refund-twice","boundary":"committed-before-response","variant":"reset","struck":"first",` +
 				`"substrate":"process","class":"lost","trials":3,"exact":1,"safe":0,"violation":2,"invalid":0,"unjudged":0,"unsteady":true,` +
 				`"extra":4,"trials_with_extra":2,"missing":0,"false_dedup":0,"unresolved":0,"findings":{"false_failure":2},"marks":{},` +
-				`"latency_ms":3,"added_latency_ms":1,"attempts":6,"time_in_unknown_ms":0,"escalations":0,"ledger_bytes":100,"invalid_reasons":{}}`
+				`"latency_ms":3,"added_latency_ms":1,"attempts":6,"time_in_unknown_ms":0,"escalations":0,"ledger_bytes":100,"invalid_reasons":{},"trial":"blind-committed-before-response-0"}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}

@@ -32,6 +32,7 @@ func (r *Report) Text(w io.Writer, where string) error {
 	p.regret(r)
 	p.controls(r)
 	p.notable(r)
+	p.ended(r)
 	p.invalid(r)
 	if where != "" {
 		p.line("\n%s", where)
@@ -341,6 +342,34 @@ func weight(c Cell) int {
 		return 1
 	}
 	return 0
+}
+
+// ended lists the systems that broke off, with the reason and a trial to look at.
+func (p *printer) ended(r *Report) {
+	type key struct{ system, reason string }
+	trials, first := map[key]int{}, map[key]string{}
+	for _, c := range r.Cells {
+		for reason, n := range c.Ended {
+			k := key{c.System, reason}
+			trials[k] += n
+			if first[k] == "" {
+				first[k] = c.Trial
+			}
+		}
+	}
+	if len(trials) == 0 {
+		return
+	}
+	p.line("\nSystems that broke off; judged by what exists and what they had said:")
+	keys := slices.SortedFunc(maps.Keys(trials), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.system, b.system), cmp.Compare(a.reason, b.reason))
+	})
+	var rows [][]string
+	for _, k := range keys[:min(listed, len(keys))] {
+		rows = append(rows, []string{strconv.Itoa(trials[k]), k.system, clip(k.reason, 50), "sixthcopy show " + first[k]})
+	}
+	p.table([]string{"trials", "system", "reason", "see"}, []tw.Align{tw.AlignRight, tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
+	p.more(len(keys)-listed, "reasons")
 }
 
 func (p *printer) invalid(r *Report) {

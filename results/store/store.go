@@ -376,6 +376,8 @@ func (r *reader) query() string {
 type evidence struct {
 	Evidence bench.Evidence `json:"evidence"`
 	Measures bench.Measures `json:"measures"`
+
+	Broke *bench.SystemError `json:"broke,omitempty"`
 }
 
 func (r *reader) record(rows *sql.Rows) (bench.Record, error) {
@@ -392,7 +394,7 @@ func (r *reader) record(rows *sql.Rows) (bench.Record, error) {
 	if err := unpack(packed, &ev); err != nil {
 		return rec, fmt.Errorf("evidence of trial %s: %w", id, err)
 	}
-	rec.Evidence, rec.Measures = ev.Evidence, ev.Measures
+	rec.Evidence, rec.Measures, rec.Broke = ev.Evidence, ev.Measures, ev.Broke
 	if r.history {
 		if err := unpack(history, &rec.History); err != nil {
 			return rec, fmt.Errorf("history of trial %s: %w", id, err)

@@ -32,6 +32,7 @@ func record(n int, events int) bench.Record {
 	r.Evidence.Strike = bench.StrikeRecord{Reached: true, Struck: true, Truth: bench.TruthCommitted}
 	r.Evidence.Claims = []bench.ClaimRecord{{Turn: 1, Call: 1, Intents: []string{"first"}, Claim: bench.Done, Receipts: []string{"re_1"}}}
 	r.Measures = bench.Measures{Attempts: 2, LatencyMS: 3.5}
+	r.Broke = &bench.SystemError{System: "blind", Reason: "hung", Detail: "no acknowledgement"}
 	return r
 }
 

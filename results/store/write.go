@@ -33,7 +33,7 @@ type writer struct {
 // twice is such an error.
 func (s *Store) SaveEvidence(rec bench.Record) error {
 	var parts [6][]byte
-	for i, v := range []any{rec.Trial, evidence{rec.Evidence, rec.Measures}, rec.History,
+	for i, v := range []any{rec.Trial, evidence{rec.Evidence, rec.Measures, rec.Broke}, rec.History,
 		rec.Trial.Workload, rec.Trial.Contract, rec.Trial.Fault} {
 		b, err := json.Marshal(v)
 		if err != nil {
