@@ -68,7 +68,7 @@ func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 //	only member's truth is told                                     exact
 //	nothing gets through for good                                   safe
 //	asked again, or wanted twice, and nobody says which,
-//	where doing it again is not harmless by nature                  safe
+//	where there can be more than one                                safe
 //	withdrawn                                                       exact with a usable look-up, else safe
 //	key replayable at that hour, not answered by a stored failure   exact
 //	usable look-up                                                  exact
@@ -77,7 +77,8 @@ func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 //
 // A look-up is usable if it goes by an identity of the intent, its lag has a documented limit, and so has
 // the time in which a lost call may still commit. Where nothing ever gets through, being told that
-// nothing happened helps only if nothing is wanted any more: the goal stays out of reach.
+// nothing happened helps only if nothing is wanted any more: the goal stays out of reach. Where nature or a
+// unique constraint lets there be one effect only, equal words cannot want a second, so they ask again.
 func Bound(advertised, actual BoundTerms, f BoundFacts) Mark {
 	t := kept(advertised, actual)
 	key := t.KeyHours > 0 && f.HoursPass <= t.KeyHours && !(t.SavesFailures && f.ProviderFailure)
@@ -93,7 +94,7 @@ func Bound(advertised, actual BoundTerms, f BoundFacts) Mark {
 		return MarkExact
 	case f.Told != "" && !outOfReach:
 		return MarkExact
-	case f.NothingGetsIn, f.AskedAgain && !t.NaturallyIdempotent:
+	case f.NothingGetsIn, f.AskedAgain && !t.NaturallyIdempotent && !t.Unique:
 		return MarkSafe
 	case f.Withdrawn:
 		return exactIf(t.usableLookUp())

@@ -55,6 +55,7 @@ func TestBound(t *testing.T) {
 		{"look-up, asked again or wanted twice", lookUp, bench.BoundFacts{AskedAgain: true}, bench.MarkSafe},
 
 		{"unique constraint", bench.BoundTerms{Unique: true}, bench.BoundFacts{}, bench.MarkExact},
+		{"unique constraint, asked again", bench.BoundTerms{Unique: true}, bench.BoundFacts{AskedAgain: true}, bench.MarkExact},
 		{"unique constraint after a withdrawal", bench.BoundTerms{Unique: true}, bench.BoundFacts{Withdrawn: true}, bench.MarkSafe},
 		{"naturally idempotent", bench.BoundTerms{NaturallyIdempotent: true}, bench.BoundFacts{}, bench.MarkExact},
 	} {

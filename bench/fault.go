@@ -141,7 +141,7 @@ type Fault struct {
 	Stops     bool     `json:"stops,omitempty"`     // tool servers pass a disconnect of the agent on, and the provider stops
 	Owner     string   `json:"owner,omitempty"`     // whose time-out is on: "agent" or "toolserver"
 	Withdrawn bool     `json:"withdrawn,omitempty"` // the goal is withdrawn after the cancellation
-	Reissued  string   `json:"reissued,omitempty"`  // the goal is issued again in a new turn: "continues" or "silent"
+	Reissued  string   `json:"reissued,omitempty"`  // a new turn asks in the same words: "continues", "silent" (both for the goal again) or "twin" (for a second one)
 	Drift     string   `json:"drift,omitempty"`     // name of the workload's drift that the repair makes
 	Needs     []string `json:"needs,omitempty"`     // abilities without which it does not apply to a system
 	OnlyMCP   bool     `json:"only_mcp,omitempty"`  // placed by events or sessions that plain JSON does not have
@@ -170,6 +170,7 @@ const (
 	AvoidServing   Lever = "send new connections to another instance"
 	DrainServing   Lever = "drain the serving instance"
 	RefuseProvider Lever = "refuse connections to the provider"
+	CutProvider    Lever = "reset the tool server's connection to the provider"
 	CancelCall     Lever = "cancel the call"
 	Withdraw       Lever = "withdraw the goal"
 	RunOutTime     Lever = "let the owner's time-out run out"

@@ -86,7 +86,7 @@ type ClassGrade struct {
 	Class    string   `json:"class"`
 	Bound    Mark     `json:"bound"`
 	Mark     Mark     `json:"mark"`   // the worst member; "" if no member has a valid trial
-	Regret   *int     `json:"regret"` // rank(mark) - rank(bound), -1..2; nil: the run lacks members
+	Regret   *int     `json:"regret"` // rank(mark) - rank(bound), -1..2; nil: the run lacks members. Never below 0 where some member was not reached
 	Lucky    bool     `json:"lucky"`  // an exact member beside a violating one
 	Missing  []Member `json:"missing,omitempty"`
 }
@@ -111,7 +111,7 @@ func Grade(in []Graded, classes []ClassList) Grades {
 	cells := map[trialCell]*CellGrade{}
 	shape := map[trialCell]string{}
 	marks := map[cellName]Mark{}
-	tried := map[cellName]bool{}
+	tried, unmet := map[cellName]bool{}, map[cellName]bool{}
 	systems := map[string]bool{}
 	for _, t := range g.Trials {
 		name := cellName{t.System, Member{t.Workload, t.Boundary, t.Variant}}
@@ -130,13 +130,14 @@ func Grade(in []Graded, classes []ClassList) Grades {
 		cell.Unsteady = cell.Unsteady || shape[key] != "" && shape[key] != s
 		shape[key] = s
 		cell.Mark, marks[name] = Worst(cell.Mark, mark), Worst(marks[name], mark)
+		unmet[name] = unmet[name] || slices.Contains(t.Judged.Marks, NotReachedMark)
 	}
 	for _, class := range classes {
 		for system := range systems {
 			if !slices.ContainsFunc(class.Members, func(m Member) bool { return tried[cellName{system, m}] }) {
 				continue
 			}
-			cg := class.grade(system, marks)
+			cg := class.grade(system, marks, unmet)
 			for key, cell := range cells {
 				if cg.Mark == MarkViolation && key.system == system && cell.Mark == MarkExact && slices.Contains(class.Members, key.Member) {
 					cell.Lucky, cg.Lucky = append(cell.Lucky, class.Name), true
@@ -160,11 +161,14 @@ func Grade(in []Graded, classes []ClassList) Grades {
 	return g
 }
 
-// grade is a system's mark in a class, by the marks of its cells.
-func (c ClassList) grade(system string, marks map[cellName]Mark) ClassGrade {
+// grade is a system's mark in a class, by the marks of its cells. The bound is what can be known after the
+// strike: a system that sent nothing in a member was never in doubt there, and has beaten nothing.
+func (c ClassList) grade(system string, marks map[cellName]Mark, unmet map[cellName]bool) ClassGrade {
 	cg := ClassGrade{System: system, Workload: c.Workload, Class: c.Name, Bound: c.Bound}
+	doubtless := false
 	for _, m := range c.Members {
 		mark, there := marks[cellName{system, m}]
+		doubtless = doubtless || unmet[cellName{system, m}]
 		if !there {
 			cg.Missing = append(cg.Missing, m)
 		}
@@ -172,6 +176,9 @@ func (c ClassList) grade(system string, marks map[cellName]Mark) ClassGrade {
 	}
 	if len(cg.Missing) == 0 && c.Bound.Rank() >= 0 {
 		regret := cg.Mark.Rank() - c.Bound.Rank()
+		if doubtless {
+			regret = max(0, regret)
+		}
 		cg.Regret = &regret
 	}
 	return cg

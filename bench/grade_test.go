@@ -124,3 +124,19 @@ func TestGradeClasses(t *testing.T) {
 		}
 	}
 }
+
+// A bound is what can be known after the strike: who sent nothing beats none.
+func TestGradeNotReached(t *testing.T) {
+	member := bench.Member{Workload: "w", Boundary: bench.DuringCancellation, Variant: "withdrawn"}
+	class := bench.ClassList{Workload: "w", Name: "withdrawn", Bound: bench.MarkSafe, Members: []bench.Member{member}}
+	trial := func(system string, marks ...string) bench.Graded {
+		return bench.Graded{System: system, Workload: "w", Boundary: member.Boundary, Variant: member.Variant,
+			Judged: bench.Judged{Verdict: bench.Exact, Marks: marks}}
+	}
+	got := bench.Grade([]bench.Graded{trial("struck"), trial("silent", bench.NotReachedMark)}, []bench.ClassList{class}).Classes
+	for i, want := range []int{0, -1} { // sorted by system
+		if got[i].Regret == nil || *got[i].Regret != want || got[i].Mark != bench.MarkExact {
+			t.Errorf("%s: got mark %s, regret %v; expected exact, %d", got[i].System, got[i].Mark, got[i].Regret, want)
+		}
+	}
+}

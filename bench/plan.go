@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -149,6 +150,9 @@ func (f Fault) truthKind() string {
 	if a, ok := f.Meets[BeforeCommit]; ok && a.Act == Rollback && f.Truth == TruthInFlight {
 		kind += ", never commits"
 	}
+	if f.Reissued == "twin" {
+		kind += ", and a second one is wanted"
+	}
 	if f.ProviderFailure {
 		kind += ", and the provider's own failure, which it may have saved"
 	}
@@ -205,6 +209,19 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 	if f.Drift != "" && !slices.ContainsFunc(w.Drifts, func(d Drift) bool { return d.Name == f.Drift }) {
 		return f, w, "the workload has no such drift"
 	}
+	if f.Reissued == "twin" {
+		switch tool := tools[in.Call.Tool]; {
+		case len(in.Slots) == 0:
+			return f, w, "a read has no effect that could be wanted twice"
+		case c.Advertised.NaturallyIdempotent || len(c.Advertised.Unique) > 0:
+			return f, w, "there can be only one effect of the same words, so nobody can want a second"
+		case tool != nil && leastDisagreement(in.Slots, tool.Parse(in.Call.Args)) > 0:
+			return f, w, "the same words do not ask for an equal effect the second time"
+		}
+	}
+	if limit := c.Actual.CommitsWithin; f.Pass != "" && f.Truth == TruthInFlight && limit != nil && *limit < f.Pass.Hours(c.Actual.Key.Retention) {
+		return f, w, "the contract lets no call commit as late as that"
+	}
 	if len(in.Slots) == 0 { // a read: there is nothing to commit, so both truths are one
 		if _, rolled := f.Meets[BeforeCommit]; rolled {
 			return f, w, "a read commits nothing: the mirror would be the same"
@@ -250,6 +267,10 @@ func reshape(w Workload, struck string, f Fault) Workload {
 	if f.Reissued == "" {
 		return w
 	}
+	twin := twinOf(w.intent(struck))
+	if f.Reissued == "twin" {
+		w.Outcomes = wantedTwice(w.Outcomes, w.intent(struck), twin)
+	}
 	var turns []Turn
 	for _, t := range w.Turns {
 		turns = append(turns, t)
@@ -257,13 +278,50 @@ func reshape(w Workload, struck string, f Fault) Workload {
 			continue
 		}
 		again := Turn{ID: t.ID + "-again", Say: t.Say, AsksAgain: struck}
-		if f.Reissued == "continues" {
+		switch f.Reissued {
+		case "continues":
 			again.Continues = t.ID
+		case "twin":
+			again.AsksAgain, again.Intents = "", []Intent{twin}
 		}
 		turns = append(turns, again)
 	}
 	w.Turns = turns
 	return w
+}
+
+// twinOf is a second, equal intent.
+func twinOf(in Intent) Intent {
+	in.TwinOf, in.ID = in.ID, in.ID+"-twin"
+	var slots []Slot
+	for _, s := range in.Slots {
+		s.Name += "-twin"
+		if s.AttachedTo != "" {
+			s.AttachedTo += "-twin"
+		}
+		slots = append(slots, s)
+	}
+	in.Slots = slots
+	return in
+}
+
+// wantedTwice is O(I) when an intent has got a twin: what an outcome gives the one it gives the other too.
+func wantedTwice(outcomes []Outcome, in, twin Intent) []Outcome {
+	both := func(counts map[string]int) map[string]int {
+		out := maps.Clone(counts)
+		for i, s := range in.Slots {
+			if n, ok := counts[s.Name]; ok {
+				out[twin.Slots[i].Name] = n
+			}
+		}
+		return out
+	}
+	var out []Outcome
+	for _, o := range outcomes {
+		o.Counts, o.AtMost = both(o.Counts), both(o.AtMost)
+		out = append(out, o)
+	}
+	return out
 }
 
 // withdrawn is O(I) when an intent is withdrawn: the goal is all of the others, and what the withdrawn one
@@ -362,8 +420,12 @@ func classKey(f Fault, w Workload) string {
 	if f.Withdrawn {
 		parts = append(parts, "then withdrawn")
 	}
-	if f.Reissued != "" {
-		parts = append(parts, "then issued again, "+f.Reissued)
+	switch f.Reissued {
+	case "":
+	case "continues":
+		parts = append(parts, "then issued again, continues")
+	default: // whether it is asked again or wanted twice, nobody says
+		parts = append(parts, "then issued again, silent")
 	}
 	if f.Drift != "" {
 		parts = append(parts, "then repaired with "+f.Drift)

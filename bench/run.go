@@ -217,6 +217,11 @@ func (st *stage) raiseServers(ctx context.Context) error {
 		st.ears.Add(1)
 		go st.listen(server)
 	}
+	if t.Fault.Sessions { // a session lives on one instance, so a balancer before sessions is sticky
+		for i := 2; i <= r.Replicas; i++ {
+			st.balancer.Avoid(fmt.Sprint(i), true)
+		}
+	}
 	transport := tools[t.Workload.Turns[0].Intents[0].Call.Tool].Transport
 	told := func(status int, body []byte) string { return r.World.Told(transport, status, body) }
 	st.agent, err = r.World.Links.Raise(LinkSpec{Name: "agent", Upstream: st.balancer.Address(), Request: AgentRequest,

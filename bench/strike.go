@@ -31,6 +31,9 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 	if f.Holds != AtOnce {
 		st.heldFrom = since
 		st.gate.hold(p)
+		if slices.Contains(f.Levers, RestartAgent) && st.broke == nil {
+			return st.restartAgent(ctx)
+		}
 		return nil
 	}
 	st.gate.goOn(p, "struck")
@@ -141,6 +144,10 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 			}
 		}
 		return nil
+	case CutProvider:
+		at := exchange{link: p.arrival.Link, conn: p.arrival.Conn, n: p.arrival.Exchange}
+		st.links[p.attempt.instance].Cut(at.conn)
+		return st.pump(ctx, "the tool server's connection to end", func() bool { return st.gone(at) })
 	case CancelCall:
 		if err := st.systemEnds(st.send(ctx, Order{Type: "cancel", Cancel: st.ref()})); err != nil {
 			return err

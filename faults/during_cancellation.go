@@ -4,7 +4,9 @@ import "github.com/sixthcopy/sixthcopy/bench"
 
 // duringCancellation: the call is cancelled before its receipt by the provider, between receipt and
 // commit (which then happens anyway, or stops), or after the commit; and the goal is withdrawn, or issued
-// again in a new turn that says what it continues, or does not.
+// again in a new turn that says what it continues, or does not; or such a turn, in the same words, wants a
+// second one. Twelve variants in all: of what is issued again without a word, a call that stops is left out,
+// since nobody can tell it from one that was cancelled before its receipt.
 func duringCancellation() []bench.Fault {
 	type place struct {
 		name, says string
@@ -39,7 +41,16 @@ func duringCancellation() []bench.Fault {
 		silent := f
 		silent.Variant, silent.Reissued = "silent/"+p.name, "silent"
 		silent.Summary = "the call is cancelled " + p.says + "; the goal is issued again by a turn that says nothing of the first"
-		list = append(list, withdrawn, again, silent)
+		list = append(list, withdrawn, again)
+		if !p.stops {
+			list = append(list, silent)
+		}
+		if p.name == "after-commit" {
+			twin := f
+			twin.Variant, twin.Reissued = "twin/"+p.name, "twin"
+			twin.Summary = "the call is cancelled " + p.says + "; a turn in the same words wants a second one"
+			list = append(list, twin)
+		}
 	}
 	return list
 }

@@ -277,6 +277,11 @@ var scenes = []scene{
 		k.turn(o)
 		k.idle()
 	}},
+	{name: "asked again, silent, unique name", about: "cancelled after the commit; a turn asks again and does not say so; the name is unique", script: []step{{true, "hold"}}, contract: uniqueName, unique: true, play: func(t *testing.T, k *talk, w *world) {
+		cancelled(k, w)
+		k.turn(given("t2"))
+		k.idle()
+	}},
 	{name: "asked again, silent, key", about: "cancelled after the commit; a turn asks again and does not say so; key", script: []step{{true, "hold"}}, takesKey: true, contract: key24, play: func(t *testing.T, k *talk, w *world) {
 		cancelled(k, w)
 		k.turn(given("t2"))

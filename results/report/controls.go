@@ -33,7 +33,7 @@ type controls struct {
 	dedup    map[string]bool // twin workload -> false dedup seen
 	blind    map[string]bool // workload where nothing saves a blind retry -> extra seen
 	keyed    map[string]bool // trial that a key must make exact -> it is
-	unharmed map[string]bool // trial of the keyed control -> no extra
+	unharmed map[string]bool // trial of the keyed control in which nobody calls again -> no extra
 }
 
 func newControls() *controls {
@@ -66,7 +66,9 @@ func (c *controls) add(rec bench.Record) {
 			c.blind[w] = c.blind[w] || extra
 		}
 	case keyedControl:
-		c.unharmed[where] = !extra
+		if t.Fault.Reissued == "" && t.Fault.Drift == "" {
+			c.unharmed[where] = !extra
+		}
 		if keyMakesExact(rec) {
 			c.keyed[where] = j.Verdict == bench.Exact
 		}
@@ -147,7 +149,7 @@ func (c *controls) result() ([]Control, bool) {
 		control(dedupeEverything, "false dedup in every workload with twins", c.dedup),
 		control(doNothing, "never exact where something is wanted", c.nothing),
 		control(keyedControl, "exact after a lost answer where the key is replayable", c.keyed),
-		control(keyedControl, "never an extra", c.unharmed),
+		control(keyedControl, "never an extra where it is asked once", c.unharmed),
 	}
 	ok := true
 	for _, one := range all {

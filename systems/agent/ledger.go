@@ -182,6 +182,10 @@ func (t *task) ledger(reconcile bool) kit.Claim {
 			break
 		}
 		if twin := t.unresolvedTwin(); twin != nil {
+			if t.tool.Contract.Unique { // there can be one only: it is asked for again
+				e, asked = twin, "an equal effect of turn "+twin.Turn+" is unresolved, and there can be one only; "
+				break
+			}
 			return kit.Unknown(fmt.Sprintf("an equal effect of turn %s is unresolved: asked again or wanted twice?", twin.Turn))
 		}
 		if t.ctx.Err() != nil {
