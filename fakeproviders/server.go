@@ -87,7 +87,7 @@ type connKey struct{}
 
 // Listen opens a front. The server accepts one connection after another, and ConnContext is called in that order.
 func (p *provider) Listen(link string) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := bench.Listen(bench.OwnLoopback())
 	if err != nil {
 		return "", fmt.Errorf("front %s: %w", link, err)
 	}

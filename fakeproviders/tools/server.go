@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -21,14 +20,14 @@ const (
 	PathTools       = "/tools/"       // plain JSON: POST /tools/NAME; GET lists the tools
 )
 
-// Main is a tool server: it listens on a free port of 127.0.0.1, says where on stdout, and serves until
+// Main is a tool server: it listens on a free loopback port, says where on stdout, and serves until
 // stdin ends or ctx is done. Orders come on stdin (see Pool). It returns the exit status.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		fmt.Fprintf(stderr, "sixthcopy: error: tool-server takes no arguments, got %q\n", args)
 		return 2
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := bench.Listen(bench.OwnLoopback())
 	if err != nil {
 		fmt.Fprintf(stderr, "sixthcopy: error: tool server: %v\n", err)
 		return 4

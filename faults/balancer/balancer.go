@@ -22,7 +22,7 @@ const (
 
 // New listens on a loopback port of its own. Instances come with Point.
 func New() (bench.Balancer, error) {
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	ln, err := bench.Listen(bench.OwnLoopback())
 	if err != nil {
 		return nil, fmt.Errorf("balancer: %w", err)
 	}

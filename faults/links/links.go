@@ -81,7 +81,11 @@ func (ls *links) Raise(spec bench.LinkSpec) (bench.Link, error) {
 	}
 	l := &link{spec: spec, raiser: ls, conns: map[int]*conn{}, hold: -1}
 	l.changed = sync.NewCond(&l.mu)
-	ln, err := listen("127.0.0.1:0")
+	address := "127.0.0.1:0" // the one that a system under test may have to except from its web proxy
+	if spec.Request != bench.AgentRequest {
+		address = bench.OwnLoopback()
+	}
+	ln, err := listen(address)
 	if err != nil {
 		return nil, fmt.Errorf("link %s: %w", spec.Name, err)
 	}
@@ -124,6 +128,7 @@ func listen(address string) (net.Listener, error) {
 		}
 		return err
 	}}
+	config.SetMultipathTCP(false)
 	return config.Listen(context.Background(), "tcp4", address)
 }
 
@@ -191,7 +196,7 @@ func (l *link) Shut() error {
 	if l.ln == nil {
 		return fmt.Errorf("link %s: it is shut already", l.spec.Name)
 	}
-	hold, err := bindOnly(l.ln.Addr().(*net.TCPAddr).Port)
+	hold, err := bindOnly(l.ln.Addr().(*net.TCPAddr))
 	if err != nil {
 		return fmt.Errorf("link %s: keeping port of %s: %w", l.spec.Name, l.address, err)
 	}
@@ -210,15 +215,15 @@ func (l *link) closeFront() error {
 	return err
 }
 
-// bindOnly binds a port without listening on it, and returns the socket. It must not set SO_REUSEADDR, as
+// bindOnly binds an address without listening on it, and returns the socket. It must not set SO_REUSEADDR, as
 // Go's listeners do: two sockets that both set it share a port as long as neither listens.
-func bindOnly(port int) (int, error) {
+func bindOnly(address *net.TCPAddr) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	if err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err == nil {
-		err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+		err = unix.Bind(fd, &unix.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())})
 	}
 	if err != nil {
 		_ = unix.Close(fd)
