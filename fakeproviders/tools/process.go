@@ -42,7 +42,7 @@ type process struct {
 // goroutine that is locked to one returns: none may start tool servers.)
 func startProcess(ctx context.Context, exe string, argv []string) (*process, error) {
 	cmd := exec.Command(exe, argv...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400") // small heaps, collected less often
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
