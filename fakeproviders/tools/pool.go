@@ -210,8 +210,8 @@ func (r *replica) Restart(ctx context.Context) error {
 	return r.order(ctx, controlOrder{Type: orderConfigure, Config: config})
 }
 
-// Release gives it back to the pool if it comes to rest, and ends it if it does not, was killed, or
-// holds state of the trial: memory, or sessions. The replica cannot be used afterwards.
+// Release gives it back to the pool if it comes to rest, and ends it if it does not, was killed, or has
+// served sessions, which the SDK keeps. The replica cannot be used afterwards.
 func (r *replica) Release() {
 	r.mu.Lock()
 	again := r.released
@@ -224,7 +224,7 @@ func (r *replica) Release() {
 	r.notes.close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*restWithin)
 	defer cancel()
-	if !stateful(config) && !p.ended() {
+	if !hasSessions(config) && !p.ended() {
 		w, err := p.ask(ctx, controlOrder{Type: orderRest, WithinMS: int(restWithin.Milliseconds())})
 		if err == nil && w.Busy == 0 {
 			r.pool.giveBack(p)
@@ -234,7 +234,7 @@ func (r *replica) Release() {
 	r.pool.end(p)
 }
 
-func stateful(c *bench.ToolServerConfig) bool {
+func hasSessions(c *bench.ToolServerConfig) bool {
 	if c == nil {
 		return false
 	}
@@ -243,7 +243,7 @@ func stateful(c *bench.ToolServerConfig) bool {
 			return true
 		}
 	}
-	return c.Memory
+	return false
 }
 
 func (r *replica) order(ctx context.Context, o controlOrder) error {

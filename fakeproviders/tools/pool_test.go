@@ -33,7 +33,7 @@ func TestPoolReuses(t *testing.T) {
 		reused bool
 	}{
 		{"at rest", ticketConfig(p, typed), false, true},
-		{"memory", withMemory, false, false},
+		{"memory", withMemory, false, true},
 		{"sessions", ticketConfig(p, sessions), false, false},
 		{"killed", ticketConfig(p, typed), true, false},
 	}
@@ -54,12 +54,17 @@ func TestPoolReuses(t *testing.T) {
 			if alive(pid) != c.reused {
 				t.Errorf("process alive %t after Release", alive(pid))
 			}
-			second := raise(t, pool, ticketConfig(p, typed))
+			again := ticketConfig(p, typed)
+			again.Memory = c.config.Memory
+			second, before := raise(t, pool, again), len(p.requests())
 			if same := pidOf(second) == pid; same != c.reused {
 				t.Errorf("reused %t, expected %t", same, c.reused)
 			}
 			if _, a := post(t, second, "create_ticket", map[string]any{"title": "A"}, "c1", ""); a.Status != Done {
 				t.Errorf("after reuse: %+v", a)
+			}
+			if n := len(p.requests()) - before; n != 1 {
+				t.Errorf("%d requests at the provider for a call of the next trial: one means that nothing is remembered", n)
 			}
 		})
 	}

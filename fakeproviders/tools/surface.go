@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -30,10 +31,9 @@ const maxBody = 4 << 20
 // surface is what agents see of a trial: the offered tools over MCP with and without sessions, and over
 // plain JSON.
 type surface struct {
-	trial    *trial
-	offered  []*Tool
-	stateful http.Handler
-	plain    http.Handler // stateless MCP
+	trial   *trial
+	offered []*Tool
+	mcp     func() (stateless, stateful http.Handler) // made when they are first asked for
 }
 
 func newSurface(t *trial) *surface {
@@ -43,11 +43,17 @@ func newSurface(t *trial) *surface {
 			s.offered = append(s.offered, tool)
 		}
 	}
+	s.mcp = sync.OnceValues(s.overSDK)
+	return s
+}
+
+// overSDK makes the handlers of MCP.
+func (s *surface) overSDK() (stateless, stateful http.Handler) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "sixthcopy-tools", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	for _, tool := range s.offered {
-		use := t.config.Tools[tool.name]
+		use := s.trial.config.Tools[tool.name]
 		server.AddTool(&mcp.Tool{
 			Name: tool.name, Description: tool.about,
 			InputSchema: tool.Schema(use), Annotations: annotations(use.Annotations),
@@ -55,11 +61,9 @@ func newSurface(t *trial) *surface {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	one := func(*http.Request) *mcp.Server { return server }
-	s.plain = mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{
-		Stateless: true, PropagateRequestCancellation: t.config.CancelStops, Logger: quiet,
-	})
-	s.stateful = mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{Logger: quiet})
-	return s
+	return mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: s.trial.config.CancelStops, Logger: quiet,
+	}), mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{Logger: quiet})
 }
 
 func annotations(a bench.Annotations) *mcp.ToolAnnotations {
@@ -75,9 +79,11 @@ func annotations(a bench.Annotations) *mcp.ToolAnnotations {
 func (s *surface) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == PathMCP:
-		s.serveMCP(s.plain, w, r)
+		stateless, _ := s.mcp()
+		s.serveMCP(stateless, w, r)
 	case r.URL.Path == PathMCPSessions:
-		s.serveMCP(s.stateful, w, r)
+		_, stateful := s.mcp()
+		s.serveMCP(stateful, w, r)
 	case strings.HasPrefix(r.URL.Path, PathTools):
 		s.serveJSON(w, r)
 	default:
