@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a heap of some megabytes: collecting it less often is cheaper
 	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
 	bar := newProgress(c.err, len(plan.Trials), len(plan.Trials)-len(todo), time.Now)
 	ran := runner.RunAll(ctx, todo, chosen, o.parallel, func(rec bench.Record) error {
