@@ -204,7 +204,7 @@ func (st *stage) raiseServers(ctx context.Context) error {
 			timeout = callTimeoutMS
 		}
 		err = server.Configure(ctx, ToolServerConfig{ProviderKind: t.Workload.Provider.Kind, Provider: link.Address(), Tools: tools,
-			Fresh: !t.Fault.Reused, Memory: t.Fault.Memory, TimeoutMS: timeout, CancelStops: t.Fault.Stops, Now: st.clock.Now()})
+			Fresh: !t.Fault.Reused, Memory: t.Fault.Memory || st.remembers(), TimeoutMS: timeout, CancelStops: t.Fault.Stops, Now: st.clock.Now()})
 		if err != nil {
 			return fmt.Errorf("tool server %s: %w", name, err)
 		}
@@ -217,10 +217,8 @@ func (st *stage) raiseServers(ctx context.Context) error {
 		st.ears.Add(1)
 		go st.listen(server)
 	}
-	if t.Fault.Sessions { // a session lives on one instance, so a balancer before sessions is sticky
-		for i := 2; i <= r.Replicas; i++ {
-			st.balancer.Avoid(fmt.Sprint(i), true)
-		}
+	if st.sticky() {
+		st.onlyTo("1")
 	}
 	transport := tools[t.Workload.Turns[0].Intents[0].Call.Tool].Transport
 	told := func(status int, body []byte) string { return r.World.Told(transport, status, body) }
@@ -230,6 +228,33 @@ func (st *stage) raiseServers(ctx context.Context) error {
 		return fmt.Errorf("agent link: %w", err)
 	}
 	return nil
+}
+
+// remembers reports whether the workload's tools are served with instance-local memory.
+func (st *stage) remembers() bool {
+	for _, use := range st.trial.Workload.Tools {
+		if use.Memory {
+			return true
+		}
+	}
+	return false
+}
+
+// sticky reports whether the balancer keeps to one instance: a session, or a memory, lives on one.
+func (st *stage) sticky() bool { return st.trial.Fault.Sessions || st.remembers() }
+
+// onlyTo sends new connections to one instance.
+func (st *stage) onlyTo(name string) {
+	for n := range st.servers {
+		st.balancer.Avoid(n, n != name)
+	}
+}
+
+// elsewhere sends new connections to any instance that is alive, but not to this one.
+func (st *stage) elsewhere(name string) {
+	for n := range st.servers {
+		st.balancer.Avoid(n, n == name || st.killed[n])
+	}
 }
 
 // listen passes a tool server's notes on until the trial is over.

@@ -133,9 +133,12 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		st.killed[name] = false
 		st.balancer.Point(name, st.servers[name].Address())
 		st.balancer.Avoid(name, false)
+		if st.sticky() {
+			st.onlyTo(name)
+		}
 		return nil
 	case AvoidServing, DrainServing:
-		st.balancer.Avoid(p.attempt.instance, true)
+		st.elsewhere(p.attempt.instance)
 		return nil
 	case RefuseProvider:
 		for _, link := range st.links {
@@ -181,7 +184,7 @@ func (st *stage) gone(key exchange) bool {
 
 // killServer kills the tool server that serves the struck call; the balancer sends nothing to it any more.
 func (st *stage) killServer(name string) error {
-	st.balancer.Avoid(name, true)
+	st.elsewhere(name)
 	if st.killed[name] {
 		return nil
 	}

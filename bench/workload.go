@@ -36,6 +36,7 @@ type ToolUse struct {
 	Annotations Annotations `json:"annotations"`          // may lie
 	Errors      ErrorStyle  `json:"errors,omitempty"`     // default ErrorsVague
 	Connection  string      `json:"connection,omitempty"` // reserved for the plan: "fresh" or "reused"; empty in files
+	Memory      bool        `json:"memory,omitempty"`     // its servers hold instance-local memory of answers, behind a sticky balancer
 }
 
 // KeyUse says who fills the provider's idempotency key behind a tool.

@@ -75,6 +75,7 @@ func toolUse(v *value) bench.ToolUse {
 		Key:       bench.KeyUse(v.get("key").textOr(string(bench.KeyNone))),
 		Transport: bench.Transport(v.get("transport").textOr(string(bench.TransportMCP))),
 		Errors:    bench.ErrorStyle(v.get("errors").textOr(string(bench.ErrorsVague))),
+		Memory:    v.get("memory").truth(),
 		Annotations: bench.Annotations{
 			ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"), Idempotent: hint("idempotentHint"),
 		},

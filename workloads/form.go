@@ -174,6 +174,7 @@ func fileForm(cat Catalogue) *form {
 		{name: "transport", form: words(bench.TransportMCP, bench.TransportMCPSessions, bench.TransportJSON).said("Default mcp.")},
 		{name: "annotations", form: annotations},
 		{name: "errors", form: words(bench.ErrorsTyped, bench.ErrorsVague, bench.ErrorsLying).said("Wording of errors: typed says what is known, vague (default) has one text for all, lying always says that nothing was done.")},
+		{name: "memory", form: trueOrFalse("The tool's servers remember what they answered, each for itself, and the balancer is sticky. Default false.")},
 	}}
 
 	drift := &form{kind: mapping, fields: []field{
