@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,30 +32,51 @@ const markVar = "SIXTHCOPY_PROCESS"
 type family struct {
 	pid  int    // of the leader, and of its process group
 	mark string // markVar=..., as it stands in the environment of its members
+
+	outside []int // descendants outside the group that were killed; a dead one shows no mark any more
 }
 
-// kill sends SIGKILL to the group and to descendants outside it. It does not wait.
-func (f family) kill() {
+// kill sends SIGKILL to the group and to descendants outside it. It does not wait. Calls of it are one
+// after another.
+func (f *family) kill() {
 	// Children of a member that is alive are reached through it; look before the kill makes them orphans.
 	outside := descendants(f.pid)
 	_ = unix.Kill(-f.pid, unix.SIGKILL)
 	for _, pid := range outside {
 		if f.owns(pid) {
 			_ = unix.Kill(pid, unix.SIGKILL)
+			f.outside = append(f.outside, pid)
 		}
 	}
+}
+
+// reap waits for those that were killed outside of the group, so far as they have become our children. It
+// comes after sweep: nothing of the family lives that could have reaped them.
+func (f *family) reap(limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	for _, pid := range f.outside {
+		if !slices.Contains(children(os.Getpid()), pid) {
+			continue
+		}
+		if err := awaitEnd(pid, time.Until(deadline)); err != nil {
+			return fmt.Errorf("end of process %d, left by process %d: %w", pid, f.pid, err)
+		}
+	}
+	f.outside = nil
+	return nil
 }
 
 // sweep ends what the leader left behind and returns when all of it is gone. The leader itself is dead and
 // not reaped yet, so that its id, which names the group, cannot be taken by another process.
 func (f family) sweep(limit time.Duration) error {
 	deadline := time.Now().Add(limit)
-	for {
+	for looked := false; ; {
 		_ = unix.Kill(-f.pid, unix.SIGKILL)
-		left := f.orphans()
-		if len(left) == 0 {
+		left, dying, dead := f.look()
+		if len(left) == 0 && (!dying && (!dead || looked) || time.Now().After(deadline)) {
 			return nil
 		}
+		looked = len(left) == 0
 		for _, pid := range left {
 			_ = unix.Kill(pid, unix.SIGKILL)
 			if err := awaitEnd(pid, time.Until(deadline)); err != nil {
@@ -64,41 +86,56 @@ func (f family) sweep(limit time.Duration) error {
 	}
 }
 
-// orphans lists members of the family but for the leader: our own children (with Subreap) and, without,
-// what is still in the group.
-func (f family) orphans() []int {
-	var pids []int
+// look lists members of the family but for the leader: our own children (with Subreap) and, without, what
+// is still in the group. A child of ours that is dying or dead shows no mark, and what it had started may
+// have become our child after the list was read: dying asks for looks until it is dead, dead for one more.
+func (f family) look() (left []int, dying, dead bool) {
 	for _, pid := range children(os.Getpid()) {
-		if pid != f.pid && f.owns(pid) {
-			pids = append(pids, pid)
-			pids = append(pids, descendants(pid)...)
+		switch s, err := statusOf(pid); {
+		case pid == f.pid || err != nil:
+		case f.owns(pid):
+			left = append(left, pid)
+			left = append(left, descendants(pid)...)
+		case s.dead:
+			dead = true
+		case s.dying:
+			dying = true
 		}
 	}
-	return pids
+	return left, dying, dead
 }
 
 // owns reports whether a process is in the group or carries the mark. A dead process shows no environment,
 // but still its group.
 func (f family) owns(pid int) bool {
-	if group, err := groupOf(pid); err == nil && group == f.pid {
+	if s, err := statusOf(pid); err == nil && s.group == f.pid {
 		return true
 	}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && bytes.Contains(env, []byte(f.mark))
 }
 
-// groupOf reads the process group from /proc/PID/stat; getpgid knows no dead process.
-func groupOf(pid int) (int, error) {
+// status is what /proc/PID/stat tells, of a dead process too.
+type status struct {
+	group int
+	dying bool // on its way out, or dead
+	dead  bool // its children have been given to others
+}
+
+func statusOf(pid int) (status, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, err
+		return status{}, err
 	}
-	// pid (name) state ppid pgrp ...; the name may hold anything, a closing bracket too.
+	// pid (name) state ppid pgrp session tty tpgid flags ...; the name may hold anything, a closing bracket too.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 3 {
-		return 0, errors.New("short stat line")
+	if len(fields) < 7 {
+		return status{}, fmt.Errorf("status of process %d: %d fields, expected more", pid, len(fields))
 	}
-	return strconv.Atoi(fields[2])
+	const exiting = 0x4 // PF_EXITING of the kernel
+	group, err := strconv.Atoi(fields[2])
+	flags, err2 := strconv.ParseUint(fields[6], 10, 64)
+	return status{group: group, dying: flags&exiting != 0, dead: fields[0] == "Z" || fields[0] == "X"}, errors.Join(err, err2)
 }
 
 // children lists the children of a process, of all its threads.

@@ -186,6 +186,7 @@ func (p *process) await() {
 	late.Stop()
 	p.mu.Lock()
 	p.reaped = true // from here on its id may be another's
+	end = errors.Join(end, p.family.reap(dieWithin))
 	p.mu.Unlock()
 	status := p.cmd.Wait()
 	p.closePipes()

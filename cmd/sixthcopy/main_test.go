@@ -20,7 +20,17 @@ import (
 	"github.com/sixthcopy/sixthcopy/results/store"
 )
 
+// The test binary runs itself: as the program's own children, and as systems that misbehave.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if _, child := wiring().children[os.Args[1]]; child {
+			main()
+		}
+		if os.Args[1] == "misbehave" {
+			misbehave(os.Args[2])
+			os.Exit(0)
+		}
+	}
 	testscript.Main(m, map[string]func(){"sixthcopy": main})
 }
 
