@@ -9,6 +9,9 @@ FAST := ./bench/... ./workloads/... ./oracles/... ./results/... ./cmd/closing/..
 # SIXTHCOPY_NO_SKIP=1 turns a skipped test into a failure.
 CLOSING := go run ./cmd/closing $(if $(SIXTHCOPY_NO_SKIP),-no-skip)
 
+# Figures of benchmarks for which a limit is promised: benchmark,unit,limit;...
+LIMITS := BenchmarkBoundaryToxic,ratio,at most 1.25;BenchmarkKillAndRestart,ratio,at most 3;BenchmarkQuickSuite,trials/s,at least 60
+
 STATIC := -tags netgo,osusergo,sqlite_omit_load_extension -ldflags '-extldflags -static'
 
 .DEFAULT_GOAL := help
@@ -29,8 +32,13 @@ test: ## all tests that this machine can run; skipped ones are named last
 deep: ## tests that take hours; their result is stored in results/deep with the commit
 	go test -count=1 -timeout 24h -tags deep -run '^TestDeep' -json ./... | $(CLOSING) -record results/deep
 
-bench: ## benchmarks, compared side by side where a limit is promised
-	go test -run '^$$' -bench . -benchtime 1s ./...
+bench: ## benchmarks; the figures with a promised limit come last, ratios taken side by side in one run
+	go test -run '^$$' -bench . -benchtime 1s ./... | awk -v limits='$(LIMITS)' ' \
+		{ print; fflush(); if (!/^Benchmark/) next; \
+		  n = split(limits, line, ";"); name = $$1; sub(/-[0-9]+$$/, "", name); \
+		  for (k = 1; k <= n; k++) { split(line[k], want, ","); \
+		    for (i = 3; i < NF; i++) if (name == want[1] && $$(i+1) == want[2]) out[k] = sprintf("%-26s %10s %-10s %s", name, $$i, want[2], want[3]) } } \
+		END { n = split(limits, line, ";"); print "\npromised:"; for (k = 1; k <= n; k++) { print out[k] ? out[k] : line[k] ": not measured"; bad += !out[k] } exit bad }'
 
 build: ## one static binary: bin/sixthcopy
 	CGO_ENABLED=1 go build -trimpath $(STATIC) -o bin/sixthcopy ./cmd/sixthcopy
