@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/results/report"
+)
+
+// The acceptance tests run the program as a user does, on the whole suite, and read its report. The plan
+// alone is tested in plan_test.go, what single policies must show in reference_test.go.
+
+var update = flag.Bool("update", false, "write golden files and generated documents anew")
+
+// finished is a run that has ended, with its report.
+type finished struct {
+	file string // of the run
+	text []byte // normalised report, as printed
+	report.Report
+}
+
+// runOnce runs `sixthcopy run` with more arguments in a folder, and reports it. It must end with a status.
+func runOnce(dir string, wantStatus int, args ...string) (*finished, error) {
+	f := &finished{file: filepath.Join(dir, "run.db")}
+	cmd := exec.Command("sixthcopy", append([]string{"run", "--out", f.file}, args...)...)
+	cmd.Dir = dir // no systems folder
+	said, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		return nil, err
+	}
+	if got := cmd.ProcessState.ExitCode(); got != wantStatus {
+		return nil, fmt.Errorf("sixthcopy run %s: exit status %d, expected %d:\n%s", strings.Join(args, " "), got, wantStatus, tail(said))
+	}
+	f.text, err = reported(f.file)
+	if err != nil {
+		return nil, err
+	}
+	return f, json.Unmarshal(f.text, &f.Report)
+}
+
+// reported is the normalised report of a run's file.
+func reported(file string) ([]byte, error) {
+	var out, errw bytes.Buffer
+	if got := sixthcopy(context.Background(), []string{"report", file, "--format", "json", "--normalised"}, nil, &out, &errw); got != 0 {
+		return nil, fmt.Errorf("sixthcopy report: exit status %d: %s", got, errw.String())
+	}
+	return out.Bytes(), nil
+}
+
+// tail is the end of what a program said.
+func tail(said []byte) []byte {
+	const most = 6000
+	return said[max(0, len(said)-most):]
+}
+
+// coreRun is the core suite on all policies, which the tests share. Its file is gone.
+var coreRun = sync.OnceValues(func() (*finished, error) {
+	dir, err := os.MkdirTemp("", "sixthcopy-core-")
+	if err != nil {
+		return nil, err
+	}
+	f, err := runOnce(dir, 0, "--suite", "core", "--seed", "1")
+	return f, errors.Join(err, os.RemoveAll(dir))
+})
+
+// core returns the shared core run.
+func core(t *testing.T) *finished {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the core suite: left out with -short")
+	}
+	f, err := coreRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// checkRun wants of a run what every run must be: all trials valid, controls as known, every class whole,
+// the reference at its bound, and no bound beaten.
+func checkRun(t *testing.T, r *finished) {
+	t.Helper()
+	if r.Run.Trials != r.Run.Planned || r.Run.Trials == 0 {
+		t.Errorf("%d trials of %d planned", r.Run.Trials, r.Run.Planned)
+	}
+	if !r.ControlsOK {
+		t.Errorf("controls are not as known: %+v", r.Controls)
+	}
+	for _, c := range r.Cells {
+		if c.Invalid+c.Unjudged > 0 {
+			t.Errorf("%s, %s, %s %s: %d invalid and %d unjudged trials %v (sixthcopy show %s)", c.System, c.Workload, c.Boundary, c.Variant,
+				c.Invalid, c.Unjudged, c.InvalidReasons, c.Trial)
+		}
+	}
+	ledger := 0
+	for _, c := range r.Classes {
+		switch {
+		case c.Regret == nil:
+			t.Errorf("%s, class %s: not whole, so there is no regret", c.System, c.Class)
+		case *c.Regret < 0:
+			t.Errorf("%s, class %s: mark %s beats the bound %s: the bound is wrong, or a member is missing", c.System, c.Class, c.Mark, c.Bound)
+		case c.System == "ledger":
+			ledger++
+			if *c.Regret != 0 {
+				t.Errorf("ledger, class %s: mark %s misses the bound %s", c.Class, c.Mark, c.Bound)
+			}
+		}
+	}
+	if ledger == 0 {
+		t.Error("the ledger has no class")
+	}
+}
+
+// TestCore runs the core suite on all policies twice: whole, at its bounds, and twice the same.
+func TestCore(t *testing.T) {
+	first := core(t)
+	checkRun(t, first)
+	second, err := runOnce(t.TempDir(), 0, "--suite", "core", "--seed", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.text, second.text) {
+		t.Errorf("two runs of one seed differ:\n%s", differences(first, second))
+	}
+}
+
+// differences names the first cells in which two runs differ.
+func differences(a, b *finished) string {
+	var out []string
+	for i, c := range a.Cells {
+		one, _ := json.Marshal(c)
+		if i >= len(b.Cells) {
+			return "one run has more cells"
+		}
+		other, _ := json.Marshal(b.Cells[i])
+		if !bytes.Equal(one, other) {
+			out = append(out, string(one)+"\n"+string(other))
+		}
+	}
+	n := len(out)
+	return fmt.Sprintf("%d of %d cells\n%s", n, len(a.Cells), strings.Join(out[:min(n, 3)], "\n"))
+}
+
+// TestFull runs every variant on three policies, and on the controls that run beside them.
+func TestFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the full suite: left out with -short")
+	}
+	// Status 1: blind is named and has violations.
+	full, err := runOnce(t.TempDir(), 1, "--suite", "full", "--seed", "1", "--system", "blind", "--system", "never", "--system", "ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRun(t, full)
+	for _, system := range []string{"blind", "never", "ledger"} {
+		if !slices.ContainsFunc(full.Cells, func(c report.Cell) bool { return c.System == system }) {
+			t.Errorf("%s has no cell", system)
+		}
+	}
+}
+
+// worstOf is the worst verdict of cells: exact, safe or violation; "" of none.
+func worstOf(cells []report.Cell) bench.Mark {
+	var worst bench.Mark
+	for _, c := range cells {
+		switch {
+		case c.Violation > 0:
+			worst = bench.Worst(worst, bench.MarkViolation)
+		case c.Safe > 0:
+			worst = bench.Worst(worst, bench.MarkSafe)
+		case c.Exact > 0:
+			worst = bench.Worst(worst, bench.MarkExact)
+		}
+	}
+	return worst
+}
+
+// only returns the cells that fit.
+func (f *finished) only(fits func(report.Cell) bool) []report.Cell {
+	var out []report.Cell
+	for _, c := range f.Cells {
+		if fits(c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
