@@ -57,7 +57,7 @@ func (r *Runner) Late(ctx context.Context) (read, late int, err error) {
 			continue
 		}
 		read++
-		late += len(effects) - k.effects
+		late += max(len(effects)-k.effects, k.effects-len(effects)) // one that has gone is no better
 		err = errors.Join(err, os.RemoveAll(k.dir))
 	}
 	r.kept = nil

@@ -34,17 +34,19 @@ func (r *Runner) RunAll(ctx context.Context, trials []Trial, systems map[string]
 			}
 		}()
 	}
+	begun := 0
 feed:
 	for _, t := range trials {
 		select {
 		case work <- t:
+			begun++
 		case <-stop.Done():
 			break feed
 		}
 	}
 	close(work)
 	workers.Wait()
-	if failed != nil {
+	if failed != nil || begun == len(trials) { // an end that comes after the last trial changes nothing
 		return failed
 	}
 	return ctx.Err()

@@ -181,6 +181,16 @@ func misbehave(how string) {
 				w.call(o)
 			}
 		}, nothing)
+	case "tells": // well-behaved; says on a pipe that a trial is under way
+		pipe, err := os.OpenFile(os.Args[3], os.O_WRONLY, 0)
+		if err != nil {
+			os.Exit(5)
+		}
+		w.serve(func(o bench.Order) {
+			fmt.Fprintln(pipe, o.Turn.ID)
+			claim(o, "done", w.call(o))
+			idle()
+		}, nothing)
 	case "spoils": // damages the provider's store, which no system should know of: the harness has lost its evidence
 		w.serve(func(o bench.Order) {
 			w.call(o)
@@ -217,14 +227,22 @@ func fork() {
 }
 
 // writeSystem writes the manifest of a misbehaving system into dir.
-func writeSystem(dir, name, exe string) error {
+func writeSystem(dir, name, exe string, args ...string) error {
 	if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 		return err
 	}
 	if name == "no-such-file" {
 		exe = "/no/such/file"
 	}
-	text := fmt.Sprintf("kind: client\nsummary: A system that misbehaves.\nroles: [{name: front, command: [%q, misbehave, %s]}]\n"+
-		"clock: protocol\nidle: probe\nafter_kill: redeliver\ncan: [turn, clock, cancel, decide, timeout, wait]\n", exe, name)
+	command, err := json.Marshal(append([]string{exe, "misbehave", name}, args...)) // JSON is YAML
+	if err != nil {
+		return err
+	}
+	can := "turn, clock, cancel, decide, timeout, wait" // most of them lie
+	if name == "tells" {
+		can = "turn, clock"
+	}
+	text := fmt.Sprintf("kind: client\nsummary: A system that misbehaves.\nroles: [{name: front, command: %s}]\n"+
+		"clock: protocol\nidle: probe\nafter_kill: redeliver\ncan: [%s]\n", command, can)
 	return os.WriteFile(filepath.Join(dir, name, "system.yaml"), []byte(text), 0o600)
 }

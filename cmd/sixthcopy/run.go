@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -104,11 +106,11 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	defer func() { err = errors.Join(err, closeAll(chosen)) }()
-	dir, err := os.MkdirTemp(fastDir(), "sixthcopy-")
+	dir, leave, err := trialDir(fastDir())
 	if err != nil {
-		return fmt.Errorf("folder for trials: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, leave()) }()
 
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a heap of some megabytes: collecting it less often is cheaper
 	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
@@ -129,10 +131,16 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if ran != nil {
-		return &ending{interrupted, errors.New("interrupted at a trial's edge; what was done is kept in " + s.Path()), "sixthcopy run " + o.again(s.Path())}
+	m, err := s.Manifest()
+	if err != nil {
+		return err
 	}
-	return o.finish(ctx, c, s, read, late)
+	m.Reread, m.Late = m.Reread+read, m.Late+late
+	if ran != nil {
+		return errors.Join(&ending{interrupted, errors.New("interrupted at a trial's edge; what was done is kept in " + s.Path()),
+			"to go on: " + o.again(os.Args, s.Path())}, s.SetManifest(m))
+	}
+	return o.finish(context.WithoutCancel(ctx), c, s, m)
 }
 
 // spec checks the flags and gathers what is to be planned, and the systems by name.
@@ -269,7 +277,7 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 			return nil, nil, errors.Join(err, s.Close())
 		}
 		if m.PlanHash != hash {
-			return nil, nil, errors.Join(usagef("the command of the run was: "+strings.Join(m.Command, " "),
+			return nil, nil, errors.Join(usagef("the command of the run was: "+quoted(m.Command),
 				"%s holds another plan than this command makes: give the flags that it was begun with", o.out), s.Close())
 		}
 		done, err := s.Done()
@@ -286,8 +294,10 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 		if err := s.SetManifest(m); err != nil {
 			return nil, nil, errors.Join(err, s.Close())
 		}
-		_, err = s.Rejudge(ctx, bench.Judge) // a verdict may have been lost between its evidence and itself
-		return s, todo, err
+		if _, err := s.Rejudge(ctx, bench.Judge); err != nil { // a verdict may have been lost between its evidence and itself
+			return nil, nil, errors.Join(err, s.Close())
+		}
+		return s, todo, nil
 	}
 	started := time.Now()
 	path := o.out
@@ -299,8 +309,11 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 		Commit: commit, Dirty: dirty, Suite: o.suite, Seed: o.seed, Repeat: o.repeat, Parallel: o.parallel, Substrate: "process",
 		PlanHash: hash, Planned: len(plan.Trials), Versions: store.Versions(), Machine: store.Here()}
 	s, err := store.Create(path, m)
+	if errors.Is(err, store.ErrThere) {
+		return nil, nil, usagef("name another with --out, or go on with it with --resume", "%w", err)
+	}
 	if err != nil {
-		return nil, nil, &ending{misused, err, "--out names another file"}
+		return nil, nil, &ending{broken, err, "--out names a file in a folder that can be written to"}
 	}
 	stored := storedPlan{Classes: plan.Classes, NotApplicable: plan.NotApplicable}
 	if err := s.SetPlan(stored); err != nil {
@@ -319,28 +332,39 @@ func planHash(p bench.Plan) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// again is the command line that goes on with a run.
-func (o runOptions) again(path string) string {
-	args := []string{}
-	for _, a := range os.Args[min(2, len(os.Args)):] {
-		if a != "--resume" {
-			args = append(args, a)
-		}
+// again is the command line, for a shell, that goes on with the run that args began.
+func (o runOptions) again(args []string, path string) string {
+	args = slices.Clone(args)
+	if built := strings.Contains(args[0], "/go-build"); built { // by go run, which removes what it has built
+		args = append([]string{"go", "run", "./cmd/sixthcopy"}, args[1:]...)
 	}
 	if o.out == "" {
 		args = append(args, "--out", path)
 	}
-	return strings.Join(append(args, "--resume"), " ")
+	if !o.resume {
+		args = append(args, "--resume")
+	}
+	return quoted(args)
 }
 
-// finish closes the run's books, prints its report and says how it went.
-func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, read, late int) error {
-	m, err := s.Manifest()
-	if err != nil {
-		return err
+// quoted is a command line as a POSIX shell reads it.
+func quoted(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = a
+		if !plainWord.MatchString(a) {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
 	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// finish closes the run's books, prints its report and says how it went.
+func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, m store.Manifest) error {
 	ended := time.Now()
-	m.Ended, m.Reread, m.Late = &ended, read, late
+	m.Ended = &ended
 	if err := s.SetManifest(m); err != nil {
 		return err
 	}
@@ -355,19 +379,25 @@ func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, read
 	if err := r.Text(c.out, "Full report: sixthcopy report "+s.Path()+" --format json"); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "Read again at the end: %d trials, %d late effects\n", read, late)
-	return o.verdict(r)
+	fmt.Fprintf(c.out, "Read again at the end: %d trials, %d late effects\n", m.Reread, m.Late)
+	return o.verdict(r, s.Path())
 }
 
 // verdict is the run's ending.
-func (o runOptions) verdict(r *report.Report) error {
+func (o runOptions) verdict(r *report.Report, path string) error {
 	invalid, violations := 0, 0
+	show := map[bool]string{} // the first trial to look at, of the invalid ones and of the violations
 	for _, c := range r.Cells {
-		invalid += c.Invalid + c.Unjudged
-		if slices.Contains(o.systems, c.System) {
+		if n := c.Invalid + c.Unjudged; n > 0 {
+			invalid += n
+			show[true] = cmp.Or(show[true], c.Trial)
+		}
+		if c.Violation > 0 && slices.Contains(o.systems, c.System) {
 			violations += c.Violation
+			show[false] = cmp.Or(show[false], c.Trial)
 		}
 	}
+	tells := quoted([]string{"sixthcopy", "show", show[invalid > 0], "--run", path}) + " tells the first of them"
 	missed := 0
 	for _, cl := range r.Classes {
 		if cl.Regret != nil && (*cl.Regret < 0 || cl.System == "ledger" && *cl.Regret > 0) {
@@ -376,13 +406,13 @@ func (o runOptions) verdict(r *report.Report) error {
 	}
 	switch {
 	case invalid > 0:
-		return &ending{inconclusive, fmt.Errorf("%d trials are invalid or unjudged: they prove nothing", invalid), "sixthcopy show TRIAL tells one of them"}
+		return &ending{inconclusive, fmt.Errorf("%d trials are invalid or unjudged: they prove nothing", invalid), tells}
 	case !r.ControlsOK:
 		return &ending{inconclusive, errors.New("a control did not come out as known: the run proves nothing"), "the table of controls says which"}
 	case missed > 0:
 		return &ending{inconclusive, fmt.Errorf("%d classes have a bound that the ledger missed or that a system beat", missed), "the table of regret says which"}
 	case violations > 0:
-		return &ending{violated, fmt.Errorf("%d trials of the named systems are violations", violations), "sixthcopy show TRIAL tells one of them"}
+		return &ending{violated, fmt.Errorf("%d trials of the named systems are violations", violations), tells}
 	}
 	return nil
 }
@@ -396,14 +426,4 @@ func closeAll(chosen map[string]bench.System) error {
 		}
 	}
 	return err
-}
-
-// fastDir is a folder in memory where there is one, else the usual one for temporary files.
-func fastDir() string {
-	const shm = "/dev/shm"
-	if dir, err := os.MkdirTemp(shm, "sixthcopy-probe-"); err == nil {
-		_ = os.Remove(dir)
-		return shm
-	}
-	return ""
 }

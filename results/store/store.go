@@ -113,7 +113,7 @@ func Create(path string, m Manifest) (*Store, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("run file %s is there already: name another with --out, or go on with it with --resume", path)
+		return nil, fmt.Errorf("run file %s %w", path, ErrThere)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("run file: %w", err)

@@ -13,6 +13,7 @@ import (
 // What a call to a store can be told.
 var (
 	ErrClosed   = errors.New("the run's file is closed")
+	ErrThere    = errors.New("is there already")
 	ErrReadOnly = errors.New("the run's file was opened for reading")
 )
 
