@@ -58,15 +58,15 @@ func (p *place) hear(t *testing.T, n int) {
 
 // begun is a command that runs.
 type begun struct {
-	cmd *exec.Cmd
-	err bytes.Buffer
+	cmd      *exec.Cmd
+	out, err bytes.Buffer
 }
 
 // begin runs a command line as a shell does.
 func (p *place) begin(t *testing.T, line string) *begun {
 	t.Helper()
 	b := &begun{cmd: exec.Command("/bin/sh", "-c", "exec "+line)}
-	b.cmd.Dir, b.cmd.Stderr = p.dir, &b.err
+	b.cmd.Dir, b.cmd.Stdout, b.cmd.Stderr = p.dir, &b.out, &b.err
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

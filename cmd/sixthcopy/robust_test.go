@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -240,4 +242,97 @@ func TestMisbehavingSystems(t *testing.T) {
 	if len(reasons) != len(misbehaviours) {
 		t.Errorf("%d systems had trials, expected %d", len(reasons), len(misbehaviours))
 	}
+}
+
+// A system that breaks off, and a trial whose evidence was destroyed, through the command line: the first
+// is a result with a reason, the second proves nothing and is told apart.
+func TestBrokenOffAndInvalidTrialsAreTold(t *testing.T) {
+	p := newPlace(t)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writeSystem(filepath.Join(p.dir, "more systems"), "strange-call", exe),
+		writeSystem(filepath.Join(p.dir, "more systems"), "spoils", exe)); err != nil {
+		t.Fatal(err)
+	}
+	run := func(status int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		b := p.begin(t, quoted(append([]string{"./sixthcopy"}, args...)))
+		b.end(t, status)
+		return b.out.String(), b.err.String()
+	}
+	few := []string{"run", "--systems", "more systems", "--workload", "plain note.yaml", "--boundary", "committed-before-response"}
+
+	out, _ := run(0, append(few, "--system", "strange-call", "--out", "strange.db")...)
+	row := regexp.MustCompile(`(?m)^ +\d+  strange-call  broke the contract  sixthcopy show (\w+)$`).FindStringSubmatch(out)
+	if row == nil {
+		t.Fatalf("the report does not name the reason:\n%s", out)
+	}
+	out, _ = run(0, "show", row[1], "--run", "strange.db")
+	for _, want := range []string{"\nended   the system broke the contract: claim on turn \"t1\" call 7: no such call was handed over\n",
+		"\nwhat was there in the end\n  nothing\n", "unresolved: silent"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("show lacks %q:\n%s", want, out)
+		}
+	}
+	out, _ = run(0, "report", "strange.db", "--format", "json")
+	if !strings.Contains(out, `"broke the contract": 1`) {
+		t.Error("the JSON report does not name the reason")
+	}
+
+	out, said := run(3, append(few, "--system", "spoils", "--out", "spoils.db")...)
+	if !strings.Contains(out, "\nInvalid trials, which prove nothing and blame no system:\n") || !strings.Contains(out, "harness error: oracle of lines: ") {
+		t.Errorf("the report does not say why trials are invalid:\n%s", out)
+	}
+	row = regexp.MustCompile(`trials are invalid or unjudged: they prove nothing\n.*hint: sixthcopy show (\w+) --run spoils.db tells the first`).FindStringSubmatch(said)
+	if row == nil {
+		t.Fatalf("the end does not name a trial:\n%s", said)
+	}
+	if out, _ = run(0, "show", row[1], "--run", "spoils.db"); !strings.Contains(out, "\nverdict invalid (harness error): ") {
+		t.Errorf("show:\n%s", out)
+	}
+}
+
+// An effect that comes after a trial was reported over is found when its state is read again.
+func TestLateEffectsAreFound(t *testing.T) {
+	for _, late := range []int{0, 1} {
+		h := raiseHall(t, []bench.System{reference(t, "never")}, bench.CommittedBeforeResponse)
+		oracle := &lateOracle{Oracle: h.runner.World.Oracles["lines"]}
+		h.runner.World.Oracles["lines"] = oracle
+		trials := make([]bench.Trial, 101)
+		for i := range trials {
+			trials[i] = h.plan.Trials[0]
+			trials[i].ID = fmt.Sprint(i)
+		}
+		err := h.runner.RunAll(t.Context(), trials, h.chosen, 4, func(bench.Record) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		oracle.late = late
+		read, found, err := h.runner.Late(t.Context())
+		if read != 2 || found != 2*late || err != nil {
+			t.Errorf("%d trials read again, %d late effects, %v; expected 2, %d", read, found, err, 2*late)
+		}
+		if err := errors.Join(closeAll(h.chosen), h.stop()); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(h.runner.Dir); len(left) > 0 || err != nil {
+			t.Errorf("the folder of the trials holds %v, %v", left, err)
+		}
+	}
+}
+
+// lateOracle reads effects that have come in the meantime.
+type lateOracle struct {
+	bench.Oracle
+	late int
+}
+
+func (o *lateOracle) Read(ctx context.Context, dir string) ([]bench.Effect, error) {
+	effects, err := o.Oracle.Read(ctx, dir)
+	for range o.late {
+		effects = append(effects, bench.Effect{Object: "late", Class: "line"})
+	}
+	return effects, err
 }

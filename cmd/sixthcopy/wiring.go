@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,8 +80,15 @@ func knownSystems(dir string) ([]bench.System, error) {
 		dir = "systems"
 	}
 	manifests, err := systems.Load(dir)
-	if err != nil {
+	var wrong *systems.Problems
+	if errors.As(err, &wrong) {
 		return nil, &ending{misused, err, "docs/wire-contract.md has the fields of a manifest"}
+	}
+	if err == nil && len(manifests) == 0 {
+		err = fmt.Errorf("systems: there is no %s", filepath.Join(dir, "*", "system.yaml"))
+	}
+	if err != nil {
+		return nil, &ending{misused, err, "--systems names a folder with a folder for each system, and a system.yaml in each of these"}
 	}
 	for _, m := range manifests {
 		more, err := m.Systems()
