@@ -305,8 +305,14 @@ func (st *stage) hear(ctx context.Context, w Word, ok bool) error {
 			return st.systemEnds(&SystemError{System: st.trial.System, Reason: "broke the contract",
 				Detail: fmt.Sprintf("at %s, though the knob events was not set: nobody answers with proceed", w.Event)})
 		}
-		if p := st.gate.parkEvent(st.armed, w.Event); p != nil {
-			return st.strikeAt(ctx, p)
+		fits, err := st.truthFits(ctx, w.Event)
+		if err != nil {
+			return err
+		}
+		if fits {
+			if p := st.gate.parkEvent(st.armed, w.Event); p != nil {
+				return st.strikeAt(ctx, p)
+			}
 		}
 		return st.systemEnds(st.send(ctx, Order{Type: "proceed", Proceed: &ProceedOrder{Event: w.Event}}))
 	case "idle":

@@ -261,6 +261,21 @@ func (st *stage) ref() *CallRef {
 	return &CallRef{}
 }
 
+// truthFits reports whether an event that the system has announced is where the fault is placed: what the
+// fault demands is so. Else it is not that place, and nobody's error: a system that comes to its next model
+// call without having sent anything has no stored result to be killed with.
+func (st *stage) truthFits(ctx context.Context, event string) (bool, error) {
+	f := st.trial.Fault
+	if f.Park != AgentEvent || f.Event != event {
+		return false, nil
+	}
+	truth, err := st.truth(ctx, &park{arrival: Arrival{Point: AgentEvent}})
+	if err != nil {
+		return false, fmt.Errorf("truth at event %s: %w", event, err)
+	}
+	return truth == f.Truth, nil
+}
+
 // truth reads what is so in the outside world while a call is parked.
 func (st *stage) truth(ctx context.Context, p *park) (Truth, error) {
 	f := st.trial.Fault
