@@ -79,8 +79,8 @@ goes on with --resume and the same --out.`,
 }
 
 // run carries out a run:
-//  1. check everything that was asked for;  2. plan;  3. open the run's file;  4. run what is not done yet;
-//  5. read every 50th trial's state again;  6. report, and say how it went.
+//  1. check everything that was asked for;  2. plan;  3. raise the world and open the run's file;  4. run what
+//     is not done yet;  5. read every 50th trial's state again;  6. report, and say how it went.
 func run(ctx context.Context, c *console, o runOptions) (err error) {
 	spec, chosen, err := o.spec()
 	if err != nil {
@@ -93,12 +93,6 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	if len(plan.Trials) == 0 {
 		return usagef("sixthcopy run --help", "nothing to run: no trial fits what was asked for")
 	}
-	s, todo, err := o.open(ctx, plan)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-
 	_ = systems.Subreap() // where it may not, a system's orphans are killed all the same, but not awaited
 	w, stop, err := world()
 	if err != nil {
@@ -111,6 +105,11 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
+	s, todo, err := o.open(ctx, plan)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a heap of some megabytes: collecting it less often is cheaper
 	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}

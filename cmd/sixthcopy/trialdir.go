@@ -23,6 +23,9 @@ func trialDir(parent string) (dir string, leave func() error, err error) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
+	if err := os.MkdirAll(parent, 0o777|os.ModeSticky); err != nil { // an empty image has none
+		return "", nil, fmt.Errorf("folder for temporary files: %w", err)
+	}
 	if err := sweepDirs(parent); err != nil {
 		return "", nil, err
 	}
