@@ -43,11 +43,17 @@ func runOnce(dir string, wantStatus int, args ...string) (*finished, error) {
 	if got := cmd.ProcessState.ExitCode(); got != wantStatus {
 		return nil, fmt.Errorf("sixthcopy run %s: exit status %d, expected %d:\n%s", strings.Join(args, " "), got, wantStatus, tail(said))
 	}
-	f.text, err = reported(f.file)
+	text, err := reported(f.file)
 	if err != nil {
 		return nil, err
 	}
-	return f, json.Unmarshal(f.text, &f.Report)
+	return parsed(f.file, text)
+}
+
+// parsed reads a printed report.
+func parsed(file string, text []byte) (*finished, error) {
+	f := &finished{file: file, text: text}
+	return f, json.Unmarshal(text, &f.Report)
 }
 
 // reported is the normalised report of a run's file.

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+	"github.com/sixthcopy/sixthcopy/results/store"
+)
+
+// stand is a runner in this process, with the reference policies.
+type stand struct {
+	runner  *bench.Runner
+	systems map[string]bench.System
+}
+
+func newStand(t *testing.T) stand {
+	t.Helper()
+	w, stop, err := world()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := runOptions{suite: "core"}.chooseSystems()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stand{&bench.Runner{World: w, Dir: t.TempDir(), Deadline: trialDeadline, Replicas: 2}, map[string]bench.System{}}
+	for _, one := range all {
+		s.systems[one.Name()] = one
+	}
+	t.Cleanup(func() {
+		if err := closeAll(s.systems); err != nil {
+			t.Error(err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// run plans the suite's first workload of a contract's provider under that contract, and runs one cell of it.
+func (s stand) run(t *testing.T, contract, system string, b bench.Boundary, variant string) bench.Record {
+	t.Helper()
+	spec, _ := planOf(t, bench.SuiteFull)
+	spec.Workloads = underContract(t, spec.Workloads, contract)
+	plan, err := bench.MakePlan(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range plan.Trials {
+		if tr.System == system && tr.Fault.Boundary == b && tr.Fault.Variant == variant {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			rec := s.runner.Run(ctx, tr, s.systems[system])
+			rec.Judged = bench.Judge(rec.Evidence)
+			if rec.Judged.Verdict == bench.Invalid {
+				t.Fatalf("%s under %s at %s %s: invalid: %s %s", system, contract, b, variant, rec.Judged.InvalidBecause, rec.Evidence.Strike.Harness)
+			}
+			return rec
+		}
+	}
+	t.Fatalf("%s under %s at %s %s: no such trial", system, contract, b, variant)
+	return bench.Record{}
+}
+
+// underContract is the first workload that makes an effect at the contract's provider, with that contract.
+func underContract(t *testing.T, suite []bench.Workload, contract string) []bench.Workload {
+	t.Helper()
+	c, ok := contracts.Find(contract)
+	if !ok {
+		t.Fatalf("no contract %s", contract)
+	}
+	for _, w := range suite {
+		if w.Provider.Kind == c.Provider && len(struckCall(w).Slots) > 0 && (c.Name == "files-delete-newest") == (struckCall(w).Call.Tool == "delete_newest") {
+			w.Provider.Contract = contract
+			return []bench.Workload{w}
+		}
+	}
+	t.Fatalf("no workload of provider %s", c.Provider)
+	return nil
+}
+
+// TestProvidersAgreeWithOracles carries a call out under every contract, those that lie too. What the
+// provider answered, the oracle finds: the same object, with the attributes that the call asked for.
+func TestProvidersAgreeWithOracles(t *testing.T) {
+	s := newStand(t)
+	for _, c := range contracts.All {
+		t.Run(c.Name, func(t *testing.T) {
+			rec := s.run(t, c.Name, "native-token", bench.NoFault, "control")
+			effects := rec.Evidence.Observed.Effects
+			if rec.Judged.Verdict != bench.Exact || len(effects) == 0 {
+				t.Errorf("verdict %v with %d effects, expected exact: %s", rec.Judged.Verdict, len(effects), rec.Judged.Reason)
+			}
+			receipts := map[string]bool{}
+			for _, claim := range rec.Evidence.Claims {
+				for _, r := range claim.Receipts {
+					receipts[r] = true
+				}
+			}
+			for _, e := range effects {
+				if !receipts[e.Object] {
+					t.Errorf("the oracle finds %s, the provider answered %v", e.Object, receipts)
+				}
+			}
+		})
+	}
+}
+
+// TestLies runs each lying contract beside an honest one that says the same. A system that believes it
+// comes to harm by the lie and by nothing else.
+func TestLies(t *testing.T) {
+	s := newStand(t)
+	for _, l := range []struct {
+		lying, honest, system string
+		at                    bench.Boundary
+		variant               string
+	}{
+		{"stripe-v1-unenforced", "stripe-v1", "native-token", bench.CommittedBeforeResponse, "reset"},
+		{"stripe-v1-forgets-early", "stripe-v1", "native-token", bench.TokenExpired, "just-past"},
+		{"tickets-stale-unbounded", "tickets-stale", "ledger", bench.CommittedBeforeResponse, "reset"},
+		{"rows-unenforced", "rows-unique", "ledger", bench.CommittedBeforeResponse, "reset"},
+	} {
+		t.Run(l.lying, func(t *testing.T) {
+			if got := s.run(t, l.honest, l.system, l.at, l.variant).Judged; got.Extra.Duplicate != 0 {
+				t.Errorf("honest: %d extras, expected none: %s", got.Extra.Duplicate, got.Reason)
+			}
+			if got := s.run(t, l.lying, l.system, l.at, l.variant).Judged; got.Extra.Duplicate != 1 {
+				t.Errorf("lying: %d extras, expected one: %s", got.Extra.Duplicate, got.Reason)
+			}
+		})
+	}
+	lying := 0
+	for _, c := range contracts.All {
+		if !reflect.DeepEqual(c.Advertised, c.Actual) {
+			lying++
+		}
+	}
+	if lying != 4 {
+		t.Errorf("%d contracts lie, 4 are tested", lying)
+	}
+}
+
+// TestOneChangedEventShows changes one event of one stored history: the hash of its cell changes, and
+// nothing else of the report does.
+func TestOneChangedEventShows(t *testing.T) {
+	dir := t.TempDir()
+	run, err := runOnce(dir, 1, "--suite", "quick", "--workload", "append-line", "--boundary", "crash-restart", "--system", "blind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := store.Open(run.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer was.Close()
+	manifest, err := was.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := storedPlan{}
+	if err := was.Plan(&planned); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "changed.db")
+	changed, err := store.Create(path, manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := changed.SetPlan(planned); err != nil {
+		t.Fatal(err)
+	}
+	var at bench.Trial
+	err = was.Each(context.Background(), true, func(rec bench.Record) error {
+		if rec.Trial.System == "blind" && rec.Trial.Fault.Variant == "kill/committed" {
+			at = rec.Trial
+			last := &rec.History[len(rec.History)-1]
+			last.Kind += ", or so it seems"
+		}
+		if err := changed.SaveEvidence(rec); err != nil {
+			return err
+		}
+		return changed.SaveVerdict(rec.Trial.ID, rec.Judged)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := changed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := reported(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := parsed(path, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.ID == "" || len(other.Cells) != len(run.Cells) {
+		t.Fatalf("changed trial %q, %d cells of %d", at.ID, len(other.Cells), len(run.Cells))
+	}
+	for i, c := range other.Cells {
+		planted := c.System == at.System && c.Boundary == at.Fault.Boundary && c.Variant == at.Fault.Variant
+		if differs := c.Histories != run.Cells[i].Histories; differs != planted {
+			t.Errorf("%s at %s %s: its hash differs: %v, its history was changed: %v", c.System, c.Boundary, c.Variant, differs, planted)
+		}
+	}
+}
