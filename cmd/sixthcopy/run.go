@@ -124,7 +124,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	})
 	bar.end()
 	if ran != nil && !errors.Is(ran, context.Canceled) {
-		return ran
+		return &ending{broken, ran, "what was stored before is kept; when this is mended, go on: " + o.again(os.Args, s.Path())}
 	}
 	read, late, err := runner.Late(context.WithoutCancel(ctx))
 	if err != nil {
