@@ -109,7 +109,7 @@ type parts struct {
 	judge func(bench.Evidence) bench.Judged
 	// grade adds what needs other trials than the one judged: it returns the run's classes and what the
 	// plan left out.
-	grade func(ctx context.Context, s *store.Store) ([]report.Class, []report.NotApplicable, error)
+	grade func(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotApplicable, error)
 
 	commands []func(*console) *cobra.Command // commands with files of their own: run
 }

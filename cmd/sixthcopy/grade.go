@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/results/report"
 	"github.com/sixthcopy/sixthcopy/results/store"
@@ -16,22 +14,14 @@ type storedPlan struct {
 
 // grade adds what needs other trials than the one judged. Where a contract breaks its promise a class is a
 // provider fault; the ledger owes its bound there only if it could know better.
-func grade(ctx context.Context, s *store.Store) ([]report.Class, []report.NotApplicable, error) {
+func grade(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotApplicable, error) {
 	var plan storedPlan
 	if err := s.Plan(&plan); err != nil {
 		return nil, nil, err
 	}
-	var trials []bench.Graded
 	tried := map[bench.Member]bool{}
-	err := s.Each(ctx, false, func(rec bench.Record) error {
-		t := rec.Trial
-		tried[bench.Member{Workload: t.Workload.Name, Boundary: t.Fault.Boundary, Variant: t.Fault.Variant}] = true
-		trials = append(trials, bench.Graded{Trial: t.ID, System: t.System, Workload: t.Workload.Name, Boundary: t.Fault.Boundary,
-			Variant: t.Fault.Variant, Struck: t.Struck, Seed: t.Seed, Rep: t.Rep, Judged: rec.Judged})
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
+	for _, t := range trials {
+		tried[bench.Member{Workload: t.Workload, Boundary: t.Boundary, Variant: t.Variant}] = true
 	}
 	var lists []bench.ClassList
 	for _, c := range plan.Classes {
@@ -47,4 +37,11 @@ func grade(ctx context.Context, s *store.Store) ([]report.Class, []report.NotApp
 		out = append(out, report.NotApplicable{System: n.System, Workload: n.Workload, Boundary: n.Boundary, Variant: n.Variant, Reason: n.Reason})
 	}
 	return classes, out, nil
+}
+
+// graded is a trial as grading sees it.
+func graded(rec bench.Record) bench.Graded {
+	t := rec.Trial
+	return bench.Graded{Trial: t.ID, System: t.System, Workload: t.Workload.Name, Boundary: t.Fault.Boundary,
+		Variant: t.Fault.Variant, Struck: t.Struck, Seed: t.Seed, Rep: t.Rep, Judged: rec.Judged}
 }

@@ -57,14 +57,16 @@ func (p parts) reportOf(ctx context.Context, s *store.Store, normalised bool) (*
 	run := runOf(m)
 	run.Normalised = normalised
 	b := report.NewBuilder(run)
-	err = s.Each(ctx, normalised, func(rec bench.Record) error {
+	var trials []bench.Graded
+	err = s.Each(ctx, normalised, func(rec bench.Record) error { // to read a run is the dear part: once
 		b.Add(rec)
+		trials = append(trials, graded(rec))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	classes, notApplicable, err := p.grade(ctx, s)
+	classes, notApplicable, err := p.grade(s, trials)
 	if err != nil {
 		return nil, fmt.Errorf("grading run %s: %w", s.Path(), err)
 	}
