@@ -265,7 +265,7 @@ func TestBrokenOffAndInvalidTrialsAreTold(t *testing.T) {
 	few := []string{"run", "--systems", "more systems", "--workload", "plain note.yaml", "--boundary", "committed-before-response"}
 
 	out, _ := run(0, append(few, "--system", "strange-call", "--out", "strange.db")...)
-	row := regexp.MustCompile(`(?m)^ +\d+  strange-call  broke the contract  sixthcopy show (\w+)$`).FindStringSubmatch(out)
+	row := regexp.MustCompile(`(?m)^ +\d+  strange-call  broke the contract  (\w+)$`).FindStringSubmatch(out)
 	if row == nil {
 		t.Fatalf("the report does not name the reason:\n%s", out)
 	}

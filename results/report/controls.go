@@ -145,10 +145,10 @@ func keyMakesExact(rec bench.Record) bool {
 
 func (c *controls) result() ([]Control, bool) {
 	all := []Control{
-		control(blind, "an extra after a lost answer where nothing else saves it", c.blind),
+		control(blind, "an extra after a lost answer, if unsaved", c.blind),
 		control(dedupeEverything, "false dedup in every workload with twins", c.dedup),
 		control(doNothing, "never exact where something is wanted", c.nothing),
-		control(keyedControl, "exact after a lost answer where the key is replayable", c.keyed),
+		control(keyedControl, "exact after a lost answer, if key replays", c.keyed),
 		control(keyedControl, "never an extra where it is asked once", c.unharmed),
 	}
 	ok := true
@@ -175,7 +175,7 @@ func (c Control) short() string {
 	case !c.OK:
 		return fmt.Sprintf("NOT in %d of %d", len(c.Amiss), c.Looked)
 	case c.Looked == 0:
-		return "no place in this run"
+		return "not in this run"
 	}
 	return fmt.Sprintf("as known (%d)", c.Looked)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -320,6 +321,27 @@ func TestInterval(t *testing.T) {
 	} {
 		if got := report.Share(c.k, c.n); got != c.want {
 			t.Errorf("%d of %d: got %q, want %q", c.k, c.n, got, c.want)
+		}
+	}
+}
+
+// The text report fits a terminal of 80 columns, with the longest names of policies.
+func TestTextIsNarrow(t *testing.T) {
+	records := sample()
+	for i := range records {
+		if records[i].Trial.System == "never" {
+			records[i].Trial.System = "mcp-scripts-minimal"
+			records[i].Broke = &bench.SystemError{Reason: "printed a line that is not protocol"}
+			records[i].Trial.ID = "0123456789ab"
+		}
+	}
+	var b strings.Builder
+	if err := build(records, false).Text(&b, ""); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const listed = 25
 // reference is the system that must reach the bound of every class.
 const reference = "ledger"
 
-// Text writes the report for a terminal of up to 100 columns. where says where the full report lies, or how to
+// Text writes the report for a terminal of 80 columns. where says where the full report lies, or how to
 // get it; "" prints no such line.
 func (r *Report) Text(w io.Writer, where string) error {
 	p := &printer{w: w}
@@ -58,13 +58,17 @@ func (p *printer) Write(b []byte) (int, error) {
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *printer) table(header []string, align []tw.Align, rows [][]string) {
+	p.tableWithGap("  ", header, align, rows)
+}
+
+func (p *printer) tableWithGap(gap string, header []string, align []tw.Align, rows [][]string) {
 	var out strings.Builder
 	t := tablewriter.NewTable(&out,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{Borders: tw.BorderNone,
 			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone}})),
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithAlignment(align), tablewriter.WithHeaderAlignmentConfig(tw.CellAlignment{PerColumn: align}),
-		tablewriter.WithPadding(tw.Padding{Left: "", Right: "  ", Overwrite: true}), tablewriter.WithTrimSpace(tw.On))
+		tablewriter.WithPadding(tw.Padding{Left: "", Right: gap, Overwrite: true}), tablewriter.WithTrimSpace(tw.On))
 	t.Header(header)
 	if err := t.Bulk(rows); err != nil {
 		p.err = cmp.Or(p.err, err)
@@ -149,7 +153,8 @@ func (p *printer) matrix(r *Report) {
 		}
 		squares[c.System][c.Boundary].add(c)
 	}
-	p.line("\nWorst verdict at each boundary, trials that got it: V violation, s safe, e exact, . none, ? no proof")
+	p.line("\nWorst verdict at each boundary, and how many trials got it:")
+	p.line("V violation, s safe, e exact, . none, ? no proof")
 	header, align := []string{"system"}, []tw.Align{tw.AlignLeft}
 	for i := range columns {
 		name := strconv.Itoa(i)
@@ -170,7 +175,7 @@ func (p *printer) matrix(r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	p.table(header, align, rows)
+	p.tableWithGap(" ", header, align, rows)
 	var legend []string
 	for i, b := range columns[1:] {
 		legend = append(legend, fmt.Sprintf("%d %s", i+1, b))
@@ -200,7 +205,8 @@ func (p *printer) metrics(r *Report) {
 		s.dedup += c.FalseDedup
 		s.unresolved += c.Unresolved
 	}
-	p.line("\nExtra effects (trials that have one), missing and falsely deduplicated units, unresolved intents")
+	p.line("\nExtra effects (trials with one), missing and falsely deduplicated units, open")
+	p.line("intents (unresolved), trials without proof (?)")
 	right := tw.AlignRight
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -215,7 +221,7 @@ func (p *printer) metrics(r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"system", "trials", "exact", "safe", "viol.", "extra", "missing", "dedup", "unresolved", "no proof"},
+	p.table([]string{"system", "trials", "exact", "safe", "viol.", "extra", "miss.", "dedup", "open", "?"},
 		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right, right, right}, rows)
 }
 
@@ -255,7 +261,8 @@ func (p *printer) regret(r *Report) {
 			wrong = append(wrong, fmt.Sprintf("BOUND MISSED by the reference: %s, class %s: bound %s, mark %s", c.Workload, c.Class, c.Bound, c.Mark))
 		}
 	}
-	p.line("\nRegret by class of cells that look alike: 0 at the bound, 2 a violation where exact was possible")
+	p.line("\nClasses of cells that look alike, by regret: 0 at the bound, 2 a violation where")
+	p.line("exact was possible, <0 impossible, ? not whole")
 	right := tw.AlignRight
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -266,7 +273,7 @@ func (p *printer) regret(r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"system", "bound exact", "regret 0", "regret 1", "regret 2", "below 0", "not whole", "lucky"},
+	p.table([]string{"system", "bound exact", "0", "1", "2", "<0", "?", "lucky"},
 		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right}, rows)
 	for _, w := range wrong[:min(listed, len(wrong))] {
 		p.line("%s", w)
@@ -315,7 +322,7 @@ func (p *printer) notable(r *Report) {
 	slices.SortStableFunc(cells, func(a, b Cell) int {
 		return cmp.Or(-cmp.Compare(weight(a), weight(b)), -cmp.Compare(a.Violation, b.Violation))
 	})
-	p.line("\nRepeated cells: violations with the exact 95 %% interval of each cell by itself; ~ trials disagree")
+	p.line("\nRepeated cells: violations, exact 95 %% interval of each by itself; ~ they differ")
 	var rows [][]string
 	for _, c := range cells[:min(listed, len(cells))] {
 		share := Share(c.Violation, c.Exact+c.Safe+c.Violation)
@@ -326,7 +333,7 @@ func (p *printer) notable(r *Report) {
 		if c.Boundary == bench.NoFault {
 			where = "control"
 		}
-		rows = append(rows, []string{c.System, clip(c.Workload, 20), clip(where, 24), share})
+		rows = append(rows, []string{c.System, clip(c.Workload, 15), clip(where, 18), share})
 	}
 	left := tw.AlignLeft
 	p.table([]string{"system", "workload", "boundary, variant", "violations"}, []tw.Align{left, left, left, left}, rows)
@@ -366,9 +373,9 @@ func (p *printer) ended(r *Report) {
 	})
 	var rows [][]string
 	for _, k := range keys[:min(listed, len(keys))] {
-		rows = append(rows, []string{strconv.Itoa(trials[k]), k.system, clip(k.reason, 50), "sixthcopy show " + first[k]})
+		rows = append(rows, []string{strconv.Itoa(trials[k]), k.system, clip(k.reason, 50), first[k]})
 	}
-	p.table([]string{"trials", "system", "reason", "see"}, []tw.Align{tw.AlignRight, tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
+	p.table([]string{"trials", "system", "reason", "show"}, []tw.Align{tw.AlignRight, tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
 	p.more(len(keys)-listed, "reasons")
 }
 
