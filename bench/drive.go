@@ -21,6 +21,7 @@ type agentState struct {
 	refused  bool // a tool server reported a refused dial
 	dead     bool // killed by us, or ended by itself
 	end      string
+	spoken   bool      // it has claimed for the struck call since the strike began
 	moves    int       // of the clock, for the system's waits
 	heldFrom time.Time // virtual time since which a call is held
 	finished Word
@@ -365,6 +366,7 @@ func (st *stage) claim(w Word) error {
 	if !struck {
 		return nil
 	}
+	st.spoken = true
 	st.release("the system claimed")
 	return nil
 }

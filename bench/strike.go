@@ -12,7 +12,8 @@ import (
 //  4. let the call go on into the fault (or hold it);  5. wait until its exchanges are over;  6. bring back
 //     what was killed, and let the rest of the intent go on.
 func (st *stage) strikeAt(ctx context.Context, p *park) error {
-	f, since := st.trial.Fault, st.clock.Now()
+	f, since, why := st.trial.Fault, st.clock.Now(), "struck"
+	st.spoken = false
 	truth, err := st.truth(ctx, p)
 	if err != nil {
 		return fmt.Errorf("truth at the strike: %w", err)
@@ -29,6 +30,11 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 		st.struck(truth)
 	}
 	if f.Holds != AtOnce {
+		if why, err = st.reaction(ctx); err != nil {
+			return err
+		}
+	}
+	if f.Holds != AtOnce && why == "" {
 		st.heldFrom = since
 		st.gate.hold(p)
 		if slices.Contains(f.Levers, RestartAgent) && st.broke == nil {
@@ -36,7 +42,7 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 		}
 		return nil
 	}
-	st.gate.goOn(p, "struck")
+	st.gate.goOn(p, why)
 	if slices.Contains(f.Levers, RefuseProvider) {
 		if err := st.pump(ctx, "a refused dial of the tool server", func() bool { return st.refused }); err != nil {
 			return err
@@ -63,6 +69,32 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 	}
 	st.gate.lift()
 	return nil
+}
+
+// reaction waits until the system shows what it makes of a call that is to be held: it says something of it,
+// waits, or sends again, which the gate keeps back. It returns why the call is not to be held any more, ""
+// if it is: whether a system had spoken is not left to which of its claim and its next call is seen first.
+func (st *stage) reaction(ctx context.Context) (why string, err error) {
+	err = st.owed(ctx, "a word or a call after the strike", func() bool {
+		_, waits := st.earliest()
+		return st.dead || st.spoken || st.idle() || waits || st.gate.waiting > 0
+	})
+	if err == nil && !st.dead { // a call overtakes words said before it; an acknowledgement does not
+		err = st.systemEnds(st.send(ctx, Order{Type: "clock"}))
+	}
+	for err == nil && !st.dead && len(st.words()) > 0 {
+		w, ok := <-st.words()
+		err = st.hear(ctx, w, ok)
+	}
+	switch {
+	case err != nil || st.dead:
+		return "", err
+	case st.spoken:
+		return "the system claimed", nil
+	case st.idle():
+		return "the system is idle", nil
+	}
+	return "", nil
 }
 
 // struck writes a proved strike down.
