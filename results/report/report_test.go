@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 

@@ -264,7 +264,7 @@ func TestNewestGoesByStart(t *testing.T) {
 	if err != nil || filepath.Base(got) != "a.db" {
 		t.Errorf("newest: %s, %v", got, err)
 	}
-	if _, err := store.Create(got, store.Manifest{}); err == nil || !strings.Contains(err.Error(), "--resume") {
+	if _, err := store.Create(got, store.Manifest{}); !errors.Is(err, store.ErrThere) {
 		t.Errorf("a file that is there: %v", err)
 	}
 }
