@@ -190,7 +190,7 @@ type Session interface {
 // SystemError ends a trial's session for a reason of the system's.
 type SystemError struct {
 	System string
-	Reason string // "printed a line that is not protocol", "exited", "flood", "hung", "wire version"
+	Reason string // one of the list under "Ends" in docs/wire-contract.md, or "killed", by the harness
 	Detail string // what came, what was expected, what to do
 }
 

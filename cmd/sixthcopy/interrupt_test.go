@@ -223,3 +223,59 @@ func belongings(t *testing.T, pid int) (dir string, all []descendant) {
 	}
 	return dir, all
 }
+
+func TestCommandThatGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		o    runOptions
+		want string
+	}{
+		{[]string{"sixthcopy", "run"}, runOptions{}, "sixthcopy run --out results/runs/a.db --resume"},
+		{[]string{"bin/sixthcopy", "run", "--out", "my run.db", "--workload=it's.yaml"}, runOptions{out: "my run.db"},
+			`bin/sixthcopy run --out 'my run.db' '--workload=it'\''s.yaml' --resume`},
+		{[]string{"sixthcopy", "run", "--resume", "--out", "a.db"}, runOptions{out: "a.db", resume: true}, "sixthcopy run --resume --out a.db"},
+		{[]string{"/tmp/go-build123/b001/exe/sixthcopy", "run"}, runOptions{}, "go run ./cmd/sixthcopy run --out results/runs/a.db --resume"},
+	} {
+		if got := c.o.again(c.args, "results/runs/a.db"); got != c.want {
+			t.Errorf("got %s, expected %s", got, c.want)
+		}
+	}
+}
+
+// A folder of a run that lives, or that is being made, is not taken for an orphan.
+func TestFoldersOfLivingRunsStay(t *testing.T) {
+	parent := t.TempDir()
+	first, leave, err := trialDir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, unmade := filepath.Join(parent, dirPrefix+"orphan"), filepath.Join(parent, dirPrefix+"unmade")
+	other := filepath.Join(parent, "another program's")
+	for _, dir := range []string{orphan, unmade, other} {
+		if err := os.MkdirAll(filepath.Join(dir, "trial-1"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{orphan, other} {
+		if err := os.WriteFile(filepath.Join(dir, ownerFile), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, leave2, err := trialDir(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, there := range map[string]bool{first: true, second: true, unmade: true, other: true, orphan: false} {
+		if _, err := os.Stat(dir); (err == nil) != there {
+			t.Errorf("%s: %v, expected there=%v", dir, err, there)
+		}
+	}
+	if err := errors.Join(leave(), leave2()); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{first, second} {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s after its run: %v", dir, err)
+		}
+	}
+}
