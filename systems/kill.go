@@ -91,12 +91,16 @@ func (f family) sweep(limit time.Duration) error {
 // have become our child after the list was read: dying asks for looks until it is dead, dead for one more.
 func (f family) look() (left []int, dying, dead bool) {
 	for _, pid := range children(os.Getpid()) {
-		switch s, err := statusOf(pid); {
-		case pid == f.pid || err != nil:
-		case f.owns(pid):
+		if pid == f.pid {
+			continue
+		}
+		if f.owns(pid) {
 			left = append(left, pid)
 			left = append(left, descendants(pid)...)
-		case s.dead:
+			continue
+		}
+		switch s, err := statusOf(pid); { // after the mark was looked for: what had none was dying by then
+		case err != nil || s.dead:
 			dead = true
 		case s.dying:
 			dying = true

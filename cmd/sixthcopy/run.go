@@ -334,7 +334,7 @@ func planHash(p bench.Plan) string {
 // again is the command line, for a shell, that goes on with the run that args began.
 func (o runOptions) again(args []string, path string) string {
 	args = slices.Clone(args)
-	if built := strings.Contains(args[0], "/go-build"); built { // by go run, which removes what it has built
+	if strings.Contains(args[0], "/go-build") { // by go run, which removes what it has built
 		args = append([]string{"go", "run", "./cmd/sixthcopy"}, args[1:]...)
 	}
 	if o.out == "" {
