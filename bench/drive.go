@@ -19,6 +19,7 @@ type agentState struct {
 	repaired bool
 	window   bool // the agent link's front is shut
 	refused  bool // a tool server reported a refused dial
+	timedOut bool // a tool server reported a time-out
 	dead     bool // killed by us, or ended by itself
 	end      string
 	spoken   bool      // it has claimed for the struck call since the strike began
@@ -259,6 +260,15 @@ func (st *stage) advance(ctx context.Context, to time.Time) error {
 			return err
 		}
 	}
+	st.move(to)
+	if err := st.tellServers(ctx, to); err != nil { // before the system: what it does then must not meet a time-out of before
+		return err
+	}
+	return st.tellSystem(ctx)
+}
+
+// move moves virtual time and ends the waits that are over.
+func (st *stage) move(to time.Time) {
 	if to.After(st.clock.Now()) {
 		st.clock.set(to)
 	}
@@ -268,18 +278,28 @@ func (st *stage) advance(ctx context.Context, to time.Time) error {
 			delete(st.waits, k)
 		}
 	}
-	if !st.dead { // it knows the time before anything that comes of it
-		if err := st.systemEnds(st.send(ctx, Order{Type: "clock"})); err != nil {
-			return err
-		}
+}
+
+// tellSystem tells the system the time.
+func (st *stage) tellSystem(ctx context.Context) error {
+	if st.dead {
+		return nil
 	}
-	if st.trial.Fault.Owner == "toolserver" {
-		for name, s := range st.servers {
-			if !st.killed[name] {
-				if err := s.Clock(ctx, to); err != nil {
-					return fmt.Errorf("tool server %s: %w", name, err)
-				}
-			}
+	return st.systemEnds(st.send(ctx, Order{Type: "clock"}))
+}
+
+// tellServers tells tool servers the time, where they have a time-out. What was due there has been given up
+// when it returns.
+func (st *stage) tellServers(ctx context.Context, to time.Time) error {
+	if st.trial.Fault.Owner != "toolserver" {
+		return nil
+	}
+	for name, s := range st.servers {
+		if st.killed[name] {
+			continue
+		}
+		if err := s.Clock(ctx, to); err != nil {
+			return fmt.Errorf("tool server %s: %w", name, err)
 		}
 	}
 	return nil
@@ -434,6 +454,8 @@ func (st *stage) note(n ToolServerNote) error {
 		st.refused = true
 	case "dedup":
 		st.dedup = append(st.dedup, DedupRecord{By: "toolserver", Record: n.Object})
+	case "time-out":
+		st.timedOut = true
 	case "waiting":
 		at, err := time.Parse(time.RFC3339Nano, n.Until)
 		if err != nil {

@@ -188,9 +188,14 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 			return err
 		}
 		// It has left the call, and has said what it says of it, or asks about it.
-		return st.owed(ctx, "the agent to leave the cancelled call", func() bool {
+		err := st.owed(ctx, "the agent to leave the cancelled call", func() bool {
 			return st.gone(p.attempt.agent) && (st.idle() || st.dead || st.gate.waiting > 0)
 		})
+		if err != nil || !st.trial.Fault.Stops {
+			return err
+		}
+		at := exchange{link: p.arrival.Link, conn: p.arrival.Conn, n: p.arrival.Exchange}
+		return st.pump(ctx, "the tool server to pass the disconnect on", func() bool { return st.gone(at) })
 	case Withdraw:
 		err := st.systemEnds(st.send(ctx, Order{Type: "decide", Decide: &DecideOrder{Turn: st.ref().Turn, Ordinal: st.ref().Ordinal, Decision: Withdrawn}}))
 		if err != nil || st.dead {
@@ -271,14 +276,17 @@ func (st *stage) runOut(ctx context.Context, p *park) error {
 			return err
 		}
 	}
-	if err := st.advance(ctx, until); err != nil {
+	st.move(until)
+	if err := st.tellSystem(ctx); err != nil { // it knows the time before anything that comes of it
 		return err
 	}
-	leave := st.pump
-	if st.trial.Fault.Owner == "agent" {
-		leave = st.owed
+	if err := st.tellServers(ctx, until); err != nil {
+		return err
 	}
-	return leave(ctx, "the owner to leave its call", func() bool { return st.gone(watched) })
+	if st.trial.Fault.Owner == "agent" {
+		return st.owed(ctx, "the agent to leave its call", func() bool { return st.gone(watched) })
+	}
+	return st.pump(ctx, "the tool server to leave its call", func() bool { return st.gone(watched) && st.timedOut })
 }
 
 // ref names the struck call.
