@@ -71,15 +71,17 @@ func (st *stage) strikeAt(ctx context.Context, p *park) error {
 	return nil
 }
 
-// reaction waits until the system shows what it makes of a call that is to be held: it says something of it,
-// waits, or sends again, which the gate keeps back. It returns why the call is not to be held any more, ""
+// reaction waits until the system shows what it makes of a call that is to be held: it is idle, waits, or
+// sends again, which the gate keeps back. It returns why the call is not to be held any more, ""
 // if it is: whether a system had spoken is not left to which of its claim and its next call is seen first.
 func (st *stage) reaction(ctx context.Context) (why string, err error) {
-	err = st.owed(ctx, "a word or a call after the strike", func() bool {
+	calls := false
+	err = st.owed(ctx, "a call, a wait or idle after the strike", func() bool {
 		_, waits := st.earliest()
-		return st.dead || st.spoken || st.idle() || waits || st.gate.waiting > 0
+		calls = st.gate.waiting > 0
+		return st.dead || st.idle() || waits || calls
 	})
-	if err == nil && !st.dead { // a call overtakes words said before it; an acknowledgement does not
+	if err == nil && !st.dead && calls { // a call overtakes words said before it; an acknowledgement does not
 		err = st.systemEnds(st.send(ctx, Order{Type: "clock"}))
 	}
 	for err == nil && !st.dead && len(st.words()) > 0 {
