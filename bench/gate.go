@@ -329,7 +329,7 @@ func (g *gate) goOn(p *park, why string) {
 	if !ok {
 		act = Action{Act: Pass}
 	}
-	g.history.Log(Event{Actor: "harness", Kind: "released", Text: why})
+	g.history.Log(Event{Actor: "gate", Kind: "released", Text: why}) // its own actor: a retry releases while the trial is at something else
 	if act.Act != Pass {
 		g.history.Log(g.event(p.arrival, "meets "+string(act.Act))) // so that nobody takes the parked answer for one that came
 	}

@@ -5,7 +5,7 @@ import "sync"
 // Event is one entry of a trial's history. It names causes and proves strikes; no count rests on it.
 type Event struct {
 	Tick     int    `json:"tick"`  // position in the history, from 1
-	Actor    string `json:"actor"` // harness, agent, agent-link, toolserver/1, provider-link/1, provider, clock
+	Actor    string `json:"actor"` // harness, gate, agent, agent-link, toolserver/1, provider-link/1, provider, clock
 	Kind     string `json:"kind"`
 	Turn     string `json:"turn,omitempty"`
 	Call     *Call  `json:"call,omitempty"`
