@@ -68,7 +68,7 @@ func (f *family) reap(limit time.Duration) error {
 
 // sweep ends what the leader left behind and returns when all of it is gone. The leader itself is dead and
 // not reaped yet, so that its id, which names the group, cannot be taken by another process.
-func (f family) sweep(limit time.Duration) error {
+func (f *family) sweep(limit time.Duration) error {
 	deadline := time.Now().Add(limit)
 	for looked := false; ; {
 		_ = unix.Kill(-f.pid, unix.SIGKILL)
@@ -89,7 +89,7 @@ func (f family) sweep(limit time.Duration) error {
 // look lists members of the family but for the leader: our own children (with Subreap) and, without, what
 // is still in the group. A child of ours that is dying or dead shows no mark, and what it had started may
 // have become our child after the list was read: dying asks for looks until it is dead, dead for one more.
-func (f family) look() (left []int, dying, dead bool) {
+func (f *family) look() (left []int, dying, dead bool) {
 	for _, pid := range children(os.Getpid()) {
 		if pid == f.pid {
 			continue
@@ -111,7 +111,7 @@ func (f family) look() (left []int, dying, dead bool) {
 
 // owns reports whether a process is in the group or carries the mark. A dead process shows no environment,
 // but still its group.
-func (f family) owns(pid int) bool {
+func (f *family) owns(pid int) bool {
 	if s, err := statusOf(pid); err == nil && s.group == f.pid {
 		return true
 	}

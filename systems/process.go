@@ -23,7 +23,7 @@ const (
 	maxLine    = 1 << 20  // bytes of one word
 	maxTrial   = 16 << 20 // bytes of words in one trial
 	maxWords   = 512      // words that the harness has not read yet
-	stderrTail = 64 << 10 // bytes of stderr kept for messages
+	stderrTail = 64 << 10 // bytes of stderr kept for messages, at least
 	dieWithin  = 10 * time.Second
 )
 
@@ -341,13 +341,13 @@ type tail struct {
 }
 
 func (t *tail) fill() {
-	part := make([]byte, 8<<10)
+	part := make([]byte, 64<<10)
 	for {
 		n, err := t.from.Read(part)
 		t.mu.Lock()
 		t.kept = append(t.kept, part[:n]...)
-		if over := len(t.kept) - stderrTail; over > 0 {
-			t.kept = append(t.kept[:0], t.kept[over:]...)
+		if len(t.kept) > 8*stderrTail { // moved seldom, for what floods
+			t.kept = append(t.kept[:0], t.kept[len(t.kept)-stderrTail:]...)
 		}
 		t.mu.Unlock()
 		if err != nil {

@@ -38,7 +38,7 @@ turns:
 outcomes: [all]
 `
 
-// hall is a world with a runner of a short deadline, in which planned trials are run.
+// hall is a world with a runner, in which planned trials are run.
 type hall struct {
 	runner *bench.Runner
 	stop   func() error
@@ -81,7 +81,7 @@ func raiseHall(t *testing.T, all []bench.System, boundaries ...bench.Boundary) *
 		t.Fatal(err)
 	}
 	h.stop = stop
-	h.runner = &bench.Runner{World: world, Dir: t.TempDir(), Deadline: 5 * time.Second, Replicas: 2}
+	h.runner = &bench.Runner{World: world, Dir: t.TempDir(), Deadline: trialDeadline, Replicas: 2}
 	return h
 }
 
