@@ -27,6 +27,7 @@ type Tool struct {
 	Provider       string // kind
 	Makes          string // class of the effects that a call makes; empty: a read-only tool
 	TakesReference bool
+	Times          string // argument that says how many effects a call makes; empty: one, or one for each element of a list
 	Args           []Value
 }
 
@@ -123,7 +124,7 @@ func Known() Catalogue {
 				Args: []Value{order, amount, text("currency"), free("description")}},
 			"list_refunds": {Provider: "payments", Args: []Value{order}},
 			"list_charges": {Provider: "payments", Args: []Value{order}},
-			"run_task": {Provider: "tasks", Makes: "task", TakesReference: true, Args: []Value{
+			"run_task": {Provider: "tasks", Makes: "task", TakesReference: true, Times: "count", Args: []Value{
 				needed(text("family")), text("cluster"), either("size"), text("group"),
 				{Name: "count", Type: Number, Min: 1, Max: 10}}}, // ECS RunTask takes at most ten at a time
 			"list_tasks": {Provider: "tasks", Args: []Value{reference, text("cluster")}},

@@ -48,6 +48,7 @@ func (c *checker) check() {
 		for _, s := range c.slotsOf(in) {
 			c.slot(s)
 		}
+		c.room(in)
 	}
 	c.turns()
 	c.outcomes()
@@ -315,6 +316,69 @@ func gives(argument, attribute any) bool {
 		return slices.ContainsFunc(many, func(one any) bool { return reflect.DeepEqual(one, attribute) })
 	}
 	return reflect.DeepEqual(argument, attribute)
+}
+
+// room checks that a call makes as many effects as its slots have room for: with fewer the goal is out of
+// reach, and with more even a system without fault leaves an extra.
+func (c *checker) room(in intentAt) {
+	tool, args, effects := c.cat.Tools[in.Call.Tool], in.v.get("call").get("args"), in.v.get("effects")
+	if tool.Makes == "" || !effects.whole() || !args.whole() || len(args.keys) != len(args.node.Content)/2 {
+		return
+	}
+	var filled []slotAt // by the call itself
+	wanted := 0
+	for _, s := range c.slotsOf(in) {
+		if s.AttachedTo != "" || s.Sign != 1 {
+			continue
+		}
+		made := tool.units(in.Call.Args, s.Match)
+		if s.Class != tool.Makes || made == 0 {
+			return // said already: no effect fits
+		}
+		together, want := "the slot wants", s.Count
+		for _, other := range filled {
+			if tool.units(in.Call.Args, s.Match, other.Match) > 0 {
+				together, want = "the slots want", want+other.Count
+			}
+		}
+		if want > made {
+			such := ""
+			if made < tool.units(in.Call.Args) {
+				such = " that fits"
+			}
+			c.on(where(s.v.get("count"), s.v), "%s.count: %s makes %d%s, %s %d", s.path, in.Call.Tool, made, such, together, want)
+			return
+		}
+		filled, wanted = append(filled, s), wanted+s.Count
+	}
+	if made := tool.units(in.Call.Args); len(filled) > 0 && wanted < made {
+		c.on(effects.node, "%s.effects: %s makes %d, the slots want %d: the rest would be extra", in.path, in.Call.Tool, made, wanted)
+	}
+}
+
+// units says how many effects of a call fit all of the matches, as far as an argument with many elements
+// tells them apart.
+func (t Tool) units(args map[string]any, matches ...map[string]any) int {
+	n := 1
+	if count, ok := args[t.Times].(float64); ok {
+		n = int(count)
+	}
+	for _, a := range t.Args {
+		each, ok := args[a.Name].([]any)
+		if a.Type != TextOrMany || !ok {
+			continue
+		}
+		n = 0
+		for _, one := range each {
+			if !slices.ContainsFunc(matches, func(m map[string]any) bool {
+				want, matched := m[a.Name]
+				return matched && !reflect.DeepEqual(one, want)
+			}) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // turns checks the names of turns and what they refer to.

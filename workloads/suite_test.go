@@ -113,44 +113,44 @@ func TestDriftsStayNear(t *testing.T) {
 
 const small = `
 name: small
-summary: One line.
-provider: {kind: lines, contract: lines-no-key}
-tools: {append_line: {}}
+summary: Three tasks.
+provider: {kind: tasks, contract: ecs-run-task}
+tools: {run_task: {}}
 turns:
-  - say: Write two lines.
+  - say: Start three tasks.
     intents:
-      - id: pair
-        call: {tool: append_line, args: {document: log, text: x}}
+      - id: three
+        call: {tool: run_task, args: {family: resize, cluster: log, count: 3}}
         effects:
-          - {class: line, match: {document: log}}
-          - {slot: other, class: line, match: {text: x}, count: 2}
+          - {class: task, match: {cluster: log}}
+          - {slot: other, class: task, match: {family: resize}, count: 2}
   - say: And again.
-    asks_again: pair
+    asks_again: three
     continues: t1
 `
 
 func TestDefaults(t *testing.T) {
-	w, err := Parse("small.yaml", []byte(small+"outcomes: [all, none, {pair/1: 1}, {at_most: {other: 2}}]\n"), Known())
+	w, err := Parse("small.yaml", []byte(small+"outcomes: [all, none, {three/1: 1}, {at_most: {other: 2}}]\n"), Known())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := bench.Workload{
-		Name: "small", Summary: "One line.",
-		Provider: bench.ProviderUse{Kind: "lines", Contract: "lines-no-key"},
-		Tools:    map[string]bench.ToolUse{"append_line": {Key: bench.KeyNone, Transport: bench.TransportMCP, Errors: bench.ErrorsVague}},
+		Name: "small", Summary: "Three tasks.",
+		Provider: bench.ProviderUse{Kind: "tasks", Contract: "ecs-run-task"},
+		Tools:    map[string]bench.ToolUse{"run_task": {Key: bench.KeyNone, Transport: bench.TransportMCP, Errors: bench.ErrorsVague}},
 		Turns: []bench.Turn{
-			{ID: "t1", Say: "Write two lines.", Intents: []bench.Intent{{
-				ID: "pair", Decision: bench.Approved,
-				Call: bench.ToolCall{Tool: "append_line", Args: map[string]any{"document": "log", "text": "x"}},
+			{ID: "t1", Say: "Start three tasks.", Intents: []bench.Intent{{
+				ID: "three", Decision: bench.Approved,
+				Call: bench.ToolCall{Tool: "run_task", Args: map[string]any{"family": "resize", "cluster": "log", "count": 3.0}},
 				Slots: []bench.Slot{
-					{Name: "pair/1", Class: "line", Match: map[string]any{"document": "log"}, Count: 1, Sign: 1},
-					{Name: "other", Class: "line", Match: map[string]any{"text": "x"}, Count: 2, Sign: 1},
+					{Name: "three/1", Class: "task", Match: map[string]any{"cluster": "log"}, Count: 1, Sign: 1},
+					{Name: "other", Class: "task", Match: map[string]any{"family": "resize"}, Count: 2, Sign: 1},
 				},
 			}}},
-			{ID: "t2", Say: "And again.", AsksAgain: "pair", Continues: "t1"},
+			{ID: "t2", Say: "And again.", AsksAgain: "three", Continues: "t1"},
 		},
-		Outcomes: []bench.Outcome{{Word: "all"}, {Word: "none"}, {Counts: map[string]int{"pair/1": 1}}, {AtMost: map[string]int{"other": 2}}},
-		Inject:   bench.Inject{Intents: []string{"pair"}},
+		Outcomes: []bench.Outcome{{Word: "all"}, {Word: "none"}, {Counts: map[string]int{"three/1": 1}}, {AtMost: map[string]int{"other": 2}}},
+		Inject:   bench.Inject{Intents: []string{"three"}},
 		Repair:   bench.Repair{Kind: "give-up"},
 	}
 	if !reflect.DeepEqual(w, want) {
@@ -161,9 +161,9 @@ func TestDefaults(t *testing.T) {
 // The words that a file may use are the catalogue's, not the loader's.
 func TestCatalogueDecides(t *testing.T) {
 	cat := Known()
-	delete(cat.Contracts, "lines-no-key")
+	delete(cat.Contracts, "ecs-run-task")
 	_, err := Parse("small.yaml", []byte(small+"outcomes: [all]\n"), cat)
-	if err == nil || !strings.Contains(err.Error(), `unknown "lines-no-key"`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown "ecs-run-task"`) {
 		t.Errorf("got %v, expected an unknown contract", err)
 	}
 }

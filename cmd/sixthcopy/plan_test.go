@@ -146,15 +146,18 @@ func TestBoundTable(t *testing.T) {
 	for _, c := range plan.Classes {
 		hand, there := byHand[c.Name]
 		delete(byHand, c.Name)
-		if !there || hand != c.Bound {
-			t.Errorf("class %q: %q by hand, %q computed (members %s)", c.Name, hand, c.Bound, strings.Join(c.Members, ", "))
+		if !there {
+			t.Errorf("class %q: not in docs/bounds.md; reason its bound out by hand and add the class there (computed: %q, members %s)",
+				c.Name, c.Bound, strings.Join(c.Members, ", "))
+		} else if hand != c.Bound {
+			t.Errorf("class %q: %q by hand in docs/bounds.md, %q computed (members %s): find out which is wrong", c.Name, hand, c.Bound, strings.Join(c.Members, ", "))
 		}
 		if c.Bound == bench.MarkExact {
 			exact++
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byHand)) {
-		t.Errorf("class %q is in the table and in no plan", name)
+		t.Errorf("class %q is in docs/bounds.md and in no plan", name)
 	}
 	if 3*exact < len(plan.Classes) {
 		t.Errorf("%d of %d classes are exact, expected a third at least", exact, len(plan.Classes))
@@ -223,26 +226,40 @@ func truthIn(plan bench.Plan, tr bench.Trial) string {
 // TestCatalogues compares the words that workload files may use with the providers, contracts and tools
 // that there are.
 func TestCatalogues(t *testing.T) {
+	const toMend = "workloads/catalogue.go lists what files may name"
 	known := workloads.Known()
 	kinds := map[string]bool{}
 	for _, k := range fakeproviders.All {
 		kinds[k.Name()] = true
 	}
 	if got, want := slices.Sorted(maps.Keys(known.Providers)), slices.Sorted(maps.Keys(kinds)); !slices.Equal(got, want) {
-		t.Errorf("providers: files may name %v, there are %v", got, want)
+		t.Errorf("providers: files may name %v, there are %v; %s", got, want, toMend)
 	}
 	offered := map[string]string{}
+	providers, err := os.ReadFile(filepath.Join("..", "..", "docs", "providers.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range contracts.All {
 		offered[c.Name] = c.Provider
+		if !strings.Contains(string(providers), "`"+c.Name+"`") {
+			t.Errorf("contract %s: no row in docs/providers.md, section Contracts", c.Name)
+		}
 	}
-	if !maps.Equal(known.Contracts, offered) {
-		t.Errorf("contracts: files may name %v, there are %v", known.Contracts, offered)
+	for _, name := range slices.Sorted(maps.Keys(offered)) {
+		if known.Contracts[name] != offered[name] {
+			t.Errorf("contract %s: files know it of provider %q, it is one of %q; %s", name, known.Contracts[name], offered[name], toMend)
+		}
+		delete(known.Contracts, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(known.Contracts)) {
+		t.Errorf("contract %s: files may name it, and there is none; %s", name, toMend)
 	}
 	for _, tool := range tools.All {
 		k, there := known.Tools[tool.Name()]
 		delete(known.Tools, tool.Name())
 		if !there {
-			t.Errorf("tool %s: no file may name it", tool.Name())
+			t.Errorf("tool %s: no file may name it; %s", tool.Name(), toMend)
 			continue
 		}
 		if k.Provider != tool.Provider() || k.ReadOnly() != tool.ReadOnly() || k.TakesReference != tool.TakesRef() {
@@ -251,6 +268,11 @@ func TestCatalogues(t *testing.T) {
 		}
 		if class := tool.Parse(map[string]any{}).Class; class != k.Makes {
 			t.Errorf("tool %s: files know effects of class %q, it makes %q", tool.Name(), k.Makes, class)
+		}
+		if k.Times != "" {
+			if n := len(tool.Parse(map[string]any{k.Times: 3.0}).Units); n != 3 {
+				t.Errorf("tool %s: files know that %s says how many effects it makes; for 3 it makes %d", tool.Name(), k.Times, n)
+			}
 		}
 		args := tool.Arguments(bench.ToolUse{Key: bench.KeyNone})
 		required := slices.Clone(tool.Schema(bench.ToolUse{Key: bench.KeyNone})["required"].([]string))
@@ -273,6 +295,6 @@ func TestCatalogues(t *testing.T) {
 		}
 	}
 	for name := range known.Tools {
-		t.Errorf("tool %s: files may name it, and there is none", name)
+		t.Errorf("tool %s: files may name it, and there is none; %s", name, toMend)
 	}
 }
