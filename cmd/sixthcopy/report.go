@@ -20,9 +20,10 @@ func reportCommand(p parts, c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Report a stored run",
-		Long: `report prints the cells of a stored run. The JSON form is sixthcopy/report/v1 (its JSON Schema:
-sixthcopy schema --of report). A normalised report has no times, machine or run ids; two runs with
-the same seed and versions give the same bytes.`,
+		Long: `report prints the tables of a stored run, with trials to look at. The JSON form has
+every cell; it is sixthcopy/report/v1 (JSON Schema: sixthcopy schema --of report).
+A normalised report has no times, machine or run ids; two runs with the same seed
+and versions give the same bytes.`,
 		Args: exactly(1, "the file of a run"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := oneOf("format", format, "text", "json"); err != nil {
@@ -40,7 +41,7 @@ the same seed and versions give the same bytes.`,
 			if format == "json" {
 				return r.JSON(c.out)
 			}
-			return r.Text(c.out, "Full report: sixthcopy report "+args[0]+" --format json")
+			return r.Text(c.out, quoted(args))
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text or json")

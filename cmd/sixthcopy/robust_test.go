@@ -264,10 +264,16 @@ func TestBrokenOffAndInvalidTrialsAreTold(t *testing.T) {
 	}
 	few := []string{"run", "--systems", "more systems", "--workload", "plain note.yaml", "--boundary", "committed-before-response"}
 
-	out, _ := run(0, append(few, "--system", "strange-call", "--out", "strange.db")...)
-	row := regexp.MustCompile(`(?m)^ +\d+  strange-call  broke the contract  (\w+)$`).FindStringSubmatch(out)
+	out, said := run(3, append(few, "--system", "strange-call", "--out", "strange.db")...)
+	row := regexp.MustCompile(`(?m)^ +\d+  strange-call  broke the contract  (\w+)\n +claim on turn "t1" call 7: no such call was handed over$`).FindStringSubmatch(out)
 	if row == nil {
 		t.Fatalf("the report does not name the reason:\n%s", out)
+	}
+	for _, want := range []string{": strange-call broke off in ", " of them without a fault: it broke the contract: claim on turn \"t1\" call 7: no such call was handed over\n",
+		"hint: sixthcopy show " + row[1] + " --run strange.db tells the first of them\n"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the end lacks %q:\n%s", want, said)
+		}
 	}
 	out, _ = run(0, "show", row[1], "--run", "strange.db")
 	for _, want := range []string{"\nended   the system broke the contract: claim on turn \"t1\" call 7: no such call was handed over\n",
@@ -281,7 +287,7 @@ func TestBrokenOffAndInvalidTrialsAreTold(t *testing.T) {
 		t.Error("the JSON report does not name the reason")
 	}
 
-	out, said := run(3, append(few, "--system", "spoils", "--out", "spoils.db")...)
+	out, said = run(3, append(few, "--system", "spoils", "--out", "spoils.db")...)
 	if !strings.Contains(out, "\nInvalid trials, which prove nothing and blame no system:\n") || !strings.Contains(out, "harness error: oracle of lines: ") {
 		t.Errorf("the report does not say why trials are invalid:\n%s", out)
 	}

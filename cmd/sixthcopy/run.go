@@ -375,7 +375,7 @@ func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, m st
 	if err != nil {
 		return err
 	}
-	if err := r.Text(c.out, "Full report: sixthcopy report "+s.Path()+" --format json"); err != nil {
+	if err := r.Text(c.out, quoted([]string{s.Path()})); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "Read again at the end: %d trials, %d late effects\n", m.Reread, m.Late)
@@ -397,6 +397,14 @@ func (o runOptions) verdict(r *report.Report, path string) error {
 		}
 	}
 	tells := quoted([]string{"sixthcopy", "show", show[invalid > 0], "--run", path}) + " tells the first of them"
+	var off *ending // a system that cannot do its work without a fault shows nothing about faults
+	for _, b := range r.BrokenOff {
+		if b.InControl > 0 && off == nil {
+			off = &ending{inconclusive, fmt.Errorf("%s broke off in %d trials, %d of them without a fault: it %s: %s",
+				b.System, b.Trials, b.InControl, b.Reason, strings.Join(strings.Fields(b.Detail), " ")),
+				quoted([]string{"sixthcopy", "show", b.Trial, "--run", path}) + " tells the first of them"}
+		}
+	}
 	missed := 0
 	for _, cl := range r.Classes {
 		if cl.Regret != nil && (*cl.Regret < 0 || cl.System == "ledger" && *cl.Regret > 0) {
@@ -410,6 +418,8 @@ func (o runOptions) verdict(r *report.Report, path string) error {
 		return &ending{inconclusive, errors.New("a control did not come out as known: the run proves nothing"), "the table of controls says which"}
 	case missed > 0:
 		return &ending{inconclusive, fmt.Errorf("%d classes have a bound that the ledger missed or that a system beat", missed), "the table of regret says which"}
+	case off != nil:
+		return off
 	case violations > 0:
 		return &ending{violated, fmt.Errorf("%d trials of the named systems are violations", violations), tells}
 	}

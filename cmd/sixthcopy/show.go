@@ -72,7 +72,7 @@ func whole(s *store.Store, prefix string) (string, error) {
 	}
 	switch {
 	case len(ids) == 0:
-		return "", usagef("`sixthcopy judge` and the JSON report name trials", "no trial in %s begins with %q", s.Path(), prefix)
+		return "", usagef(quoted([]string{"sixthcopy", "report", s.Path()})+" names trials, its JSON form one of each cell", "no trial in %s begins with %q", s.Path(), prefix)
 	case len(ids) == 1 || ids[0] == prefix:
 		return ids[0], nil
 	case len(ids) == 6:

@@ -13,6 +13,7 @@ type Builder struct {
 	normalised bool
 	cells      map[cellKey]*gathered
 	controls   *controls
+	broken     map[[2]string]*BrokenOff // by system and reason
 }
 
 type cellKey struct {
@@ -67,7 +68,8 @@ func NewBuilder(run Run) *Builder {
 			Planned: run.Planned, Interrupted: run.Interrupted, Normalised: true}
 	}
 	run.Trials = 0
-	return &Builder{run: run, normalised: run.Normalised, cells: map[cellKey]*gathered{}, controls: newControls()}
+	return &Builder{run: run, normalised: run.Normalised, cells: map[cellKey]*gathered{}, controls: newControls(),
+		broken: map[[2]string]*BrokenOff{}}
 }
 
 // Add counts one trial.
@@ -75,6 +77,9 @@ func (b *Builder) Add(rec bench.Record) {
 	t := rec.Trial
 	b.run.Trials++
 	b.controls.add(rec)
+	if rec.Broke != nil {
+		b.brokeOff(rec)
+	}
 	key := cellKey{t.System, t.Workload.Name, t.Fault.Boundary, t.Fault.Variant, t.Struck}
 	g := b.cells[key]
 	if g == nil {
@@ -86,6 +91,26 @@ func (b *Builder) Add(rec bench.Record) {
 	g.add(rec)
 	if b.normalised {
 		g.histories = append(g.histories, keyed{t.Seed, t.Rep, Normalise(rec.History)})
+	}
+}
+
+// brokeOff counts a trial in which the system broke off.
+func (b *Builder) brokeOff(rec bench.Record) {
+	t, k := rec.Trial, [2]string{rec.Trial.System, rec.Broke.Reason}
+	o := b.broken[k]
+	if o == nil {
+		o = &BrokenOff{System: t.System, Reason: rec.Broke.Reason}
+		b.broken[k] = o
+	}
+	o.Trials++
+	this := keyedTrial{id: t.ID, seed: t.Seed, rep: t.Rep}
+	if t.Fault.Boundary == bench.NoFault {
+		o.InControl++
+		this.grave = 1
+	}
+	f := o.first
+	if f.id == "" || cmp.Or(f.grave-this.grave, cmp.Compare(this.seed, f.seed), this.rep-f.rep, cmp.Compare(this.id, f.id)) < 0 {
+		o.first, o.Trial, o.Detail = this, this.id, rec.Broke.Detail
 	}
 }
 
@@ -177,6 +202,9 @@ func (b *Builder) Report(classes []Class, notApplicable []NotApplicable) *Report
 			}
 		}
 		r.Cells = append(r.Cells, c)
+	}
+	for _, o := range b.broken {
+		r.BrokenOff = append(r.BrokenOff, *o)
 	}
 	r.Controls, r.ControlsOK = b.controls.result()
 	r.sortAll()

@@ -35,6 +35,19 @@ type Report struct {
 	Cells         []Cell          `json:"cells"`
 	Classes       []Class         `json:"classes"`
 	NotApplicable []NotApplicable `json:"not_applicable"`
+	BrokenOff     []BrokenOff     `json:"-"` // cells have the reasons; the details hold times and addresses
+}
+
+// BrokenOff is how often a system broke off for a reason. Trial and Detail are of the first such trial,
+// controls before others.
+type BrokenOff struct {
+	System, Reason string
+	Trials         int // of these InControl without a fault
+	InControl      int
+	Trial          string
+	Detail         string // what came, what was expected, what to do
+
+	first keyedTrial
 }
 
 // Run says which run it was. In a normalised report only what two runs of the same seed share is left.
@@ -130,6 +143,9 @@ func (r *Report) sortAll() {
 		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Workload, b.Workload),
 			cmp.Compare(rank(a.Boundary), rank(b.Boundary)), cmp.Compare(a.Boundary, b.Boundary),
 			cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Struck, b.Struck))
+	})
+	slices.SortFunc(r.BrokenOff, func(a, b BrokenOff) int {
+		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Reason, b.Reason))
 	})
 	slices.SortFunc(r.Classes, func(a, b Class) int {
 		return cmp.Or(cmp.Compare(a.System, b.System), cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Class, b.Class))

@@ -117,7 +117,7 @@ func TestReportIsAsBefore(t *testing.T) {
 	golden(t, "report.json", rendered(t, r))
 	golden(t, "normalised.json", rendered(t, build(sample(), true)))
 	var text bytes.Buffer
-	if err := r.Text(&text, "Full report: sixthcopy report run.db --format json"); err != nil {
+	if err := r.Text(&text, "run.db"); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report.txt", text.Bytes())
@@ -128,7 +128,10 @@ func TestTextFitsATerminal(t *testing.T) {
 	for _, system := range []string{"mcp-scripts-minimal", "ledger-no-reconcile"} {
 		for _, b := range append([]bench.Boundary{bench.NoFault}, bench.Boundaries...) {
 			for rep := range 999 {
-				records = append(records, trial(system, b, "a variant with a rather long name/mirror", rep, duplicates(1)))
+				r := trial(system, b, "a variant with a rather long name/mirror", rep, duplicates(1))
+				r.Trial.ID = "0123456789ab"
+				r.Trial.Workload.Name = fmt.Sprintf("%s-%d", r.Trial.Workload.Name, rep%3)
+				records = append(records, r)
 			}
 		}
 	}
@@ -137,7 +140,7 @@ func TestTextFitsATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(text.String(), "\n") {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > 100 {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > 80 {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}
@@ -330,9 +333,9 @@ func TestTextIsNarrow(t *testing.T) {
 	for i := range records {
 		if records[i].Trial.System == "never" {
 			records[i].Trial.System = "mcp-scripts-minimal"
-			records[i].Broke = &bench.SystemError{Reason: "printed a line that is not protocol"}
-			records[i].Trial.ID = "0123456789ab"
+			records[i].Broke = &bench.SystemError{Reason: "printed a line that is not protocol", Detail: strings.Repeat("a word ", 20) + strings.Repeat("x", 200)}
 		}
+		records[i].Trial.ID = "0123456789ab"
 	}
 	var b strings.Builder
 	if err := build(records, false).Text(&b, ""); err != nil {
@@ -342,5 +345,35 @@ func TestTextIsNarrow(t *testing.T) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
+	}
+}
+
+// What broke off shows its last words, a control before other trials; what nobody reached is named.
+func TestTextNamesWhatWentWrong(t *testing.T) {
+	records := sample()
+	calm := trial("never", bench.NoFault, "none", 0, bench.Judged{Verdict: bench.Safe, Unresolved: bench.Unresolved{Silent: 2}})
+	calm.Broke = &bench.SystemError{Reason: "hung", Detail: "it printed\x1b[2J\nnothing"}
+	calm.Trial.Workload.Name = "booking"
+	records = append(records, calm)
+	r := build(records, false)
+	if len(r.BrokenOff) != 1 || r.BrokenOff[0].Trials != 2 || r.BrokenOff[0].InControl != 1 || r.BrokenOff[0].Trial != "never-none-0" {
+		t.Errorf("broken off: %+v", r.BrokenOff)
+	}
+	var b strings.Builder
+	if err := r.Text(&b, "'a run.db'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"     2  never   hung    never-none-0\n        it printed [2J nothing\n",
+		"\nno system reached the goal of booking without a fault: check its slots\n",
+		"\nsixthcopy show ID --run 'a run.db' tells ",
+		"\n  never: 1 (one tool server only)\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "goal of refund-twice") {
+		t.Error("a goal that was reached is named")
 	}
 }

@@ -22,28 +22,35 @@ const listed = 25
 // reference is the system that must reach the bound of every class.
 const reference = "ledger"
 
-// Text writes the report for a terminal of 80 columns. where says where the full report lies, or how to
-// get it; "" prints no such line.
-func (r *Report) Text(w io.Writer, where string) error {
-	p := &printer{w: w}
+// columns is the width that the text report keeps to.
+const columns = 80
+
+// Text writes the report for a terminal of 80 columns. file is the run's file as a shell reads it, for the
+// commands that tell more; "" prints none.
+func (r *Report) Text(w io.Writer, file string) error {
+	p := &printer{w: w, file: file}
 	p.head(r)
 	p.matrix(r)
 	p.metrics(r)
 	p.regret(r)
 	p.controls(r)
+	p.unreached(r)
+	p.violations(r)
 	p.notable(r)
 	p.ended(r)
 	p.invalid(r)
-	if where != "" {
-		p.line("\n%s", where)
+	p.notRun(r)
+	if file != "" {
+		p.line("\nFull report: sixthcopy report %s --format json", file)
 	}
 	return p.err
 }
 
 // printer keeps the first error of its writer.
 type printer struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	file string // of the run, as a shell reads it; "" if there is none to name
+	err  error
 }
 
 func (p *printer) Write(b []byte) (int, error) {
@@ -137,10 +144,10 @@ func (s square) String() string {
 }
 
 func (p *printer) matrix(r *Report) {
-	columns := append([]bench.Boundary{bench.NoFault}, bench.Boundaries...)
+	places := append([]bench.Boundary{bench.NoFault}, bench.Boundaries...)
 	for _, c := range r.Cells { // extensions
-		if !slices.Contains(columns, c.Boundary) {
-			columns = append(columns, c.Boundary)
+		if !slices.Contains(places, c.Boundary) {
+			places = append(places, c.Boundary)
 		}
 	}
 	squares := map[string]map[bench.Boundary]*square{}
@@ -156,7 +163,7 @@ func (p *printer) matrix(r *Report) {
 	p.line("\nWorst verdict at each boundary, and how many trials got it:")
 	p.line("V violation, s safe, e exact, . none, ? no proof")
 	header, align := []string{"system"}, []tw.Align{tw.AlignLeft}
-	for i := range columns {
+	for i := range places {
 		name := strconv.Itoa(i)
 		if i == 0 {
 			name = "ctl"
@@ -166,7 +173,7 @@ func (p *printer) matrix(r *Report) {
 	var rows [][]string
 	for _, system := range slices.Sorted(maps.Keys(squares)) {
 		row := []string{system}
-		for _, b := range columns {
+		for _, b := range places {
 			s := squares[system][b]
 			if s == nil {
 				s = &square{}
@@ -177,7 +184,7 @@ func (p *printer) matrix(r *Report) {
 	}
 	p.tableWithGap(" ", header, align, rows)
 	var legend []string
-	for i, b := range columns[1:] {
+	for i, b := range places[1:] {
 		legend = append(legend, fmt.Sprintf("%d %s", i+1, b))
 	}
 	p.line("ctl no fault")
@@ -221,7 +228,7 @@ func (p *printer) metrics(r *Report) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"system", "trials", "exact", "safe", "viol.", "extra", "miss.", "dedup", "open", "?"},
+	p.tableWithGap(" ", []string{"system", "trials", "exact", "safe", "viol.", "extra", "miss.", "dedup", "open", "?"},
 		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right, right, right}, rows)
 }
 
@@ -351,34 +358,6 @@ func weight(c Cell) int {
 	return 0
 }
 
-// ended lists the systems that broke off, with the reason and a trial to look at.
-func (p *printer) ended(r *Report) {
-	type key struct{ system, reason string }
-	trials, first := map[key]int{}, map[key]string{}
-	for _, c := range r.Cells {
-		for reason, n := range c.Ended {
-			k := key{c.System, reason}
-			trials[k] += n
-			if first[k] == "" {
-				first[k] = c.Trial
-			}
-		}
-	}
-	if len(trials) == 0 {
-		return
-	}
-	p.line("\nSystems that broke off; judged by what exists and what they had said:")
-	keys := slices.SortedFunc(maps.Keys(trials), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.system, b.system), cmp.Compare(a.reason, b.reason))
-	})
-	var rows [][]string
-	for _, k := range keys[:min(listed, len(keys))] {
-		rows = append(rows, []string{strconv.Itoa(trials[k]), k.system, clip(k.reason, 50), first[k]})
-	}
-	p.table([]string{"trials", "system", "reason", "show"}, []tw.Align{tw.AlignRight, tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
-	p.more(len(keys)-listed, "reasons")
-}
-
 func (p *printer) invalid(r *Report) {
 	reasons := map[string]int{}
 	unjudged := 0
@@ -399,7 +378,7 @@ func (p *printer) invalid(r *Report) {
 		return cmp.Or(-cmp.Compare(reasons[a], reasons[b]), cmp.Compare(a, b))
 	})
 	for _, name := range names[:min(listed, len(names))] {
-		p.line("  %d  %s", reasons[name], clip(name, 90))
+		p.hang(fmt.Sprintf("  %d  ", reasons[name]), clip(name, 300))
 	}
 	p.more(len(names)-listed, "reasons")
 }
