@@ -157,6 +157,9 @@ func (st *stage) drive(ctx context.Context) error {
 func (st *stage) step(ctx context.Context) (over bool, err error) {
 	if st.idle() || st.dead {
 		st.release("the system is idle")
+		if err := st.endWindow("the system is idle"); err != nil {
+			return false, err
+		}
 	}
 	if err := st.circles(); err != nil {
 		return false, err
@@ -466,17 +469,26 @@ func (st *stage) note(n ToolServerNote) error {
 	return nil
 }
 
-// release lets a held call go and ends a window, for what the system has said or done.
+// release lets a held call go, for what the system has said or done.
 func (st *stage) release(why string) {
 	st.gate.mu.Lock()
 	st.gate.letGo(why)
 	st.gate.mu.Unlock()
 	st.heldFrom = time.Time{}
-	if st.window {
-		st.window = false
-		st.history.Log(Event{Actor: "harness", Kind: "released", Text: why})
-		_ = st.agent.Open()
+}
+
+// endWindow lets the agent's connections in again, when the system is idle: at its claim it would be chance
+// whether the next call of the turn met the window.
+func (st *stage) endWindow(why string) error {
+	if !st.window {
+		return nil
 	}
+	st.window = false
+	st.history.Log(Event{Actor: "harness", Kind: "released", Text: why})
+	if err := st.agent.Open(); err != nil {
+		return fmt.Errorf("agent link: %w", err)
+	}
+	return nil
 }
 
 // releaseAndWait lets a held call go and waits until its exchange is over.

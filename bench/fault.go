@@ -125,7 +125,7 @@ type Fault struct {
 
 	Park   Point   `json:"park,omitempty"`   // empty: nothing is parked, a window of refused dials (Window)
 	Event  string  `json:"event,omitempty"`  // with AgentEvent: the event that is parked
-	Window bool    `json:"window,omitempty"` // the agent link's front is shut before the turn, until a claim, idle or the deadline
+	Window bool    `json:"window,omitempty"` // the agent link's front is shut before the turn, until the system is idle, or the deadline
 	Truth  Truth   `json:"truth"`            // demanded at the strike
 	Levers []Lever `json:"levers,omitempty"` // pulled in order while the call is parked
 

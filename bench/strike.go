@@ -148,6 +148,9 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		if err := st.session.Kill(); err != nil {
 			return err
 		}
+		if err := st.lastWords(); err != nil {
+			return err
+		}
 		st.dead = true
 		if p.attempt.agent.n == 0 {
 			return nil
@@ -213,6 +216,27 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		return nil // done when the struck call is over
 	}
 	return fmt.Errorf("unknown lever")
+}
+
+// lastWords hears what a killed process had said: whether it was read before the kill is chance.
+func (st *stage) lastWords() error {
+	words := st.session.Words()
+	for {
+		select {
+		case w, ok := <-words:
+			if !ok {
+				return nil
+			}
+			st.history.Log(Event{Actor: "agent", Kind: "word " + w.Type, Turn: w.Turn, Word: &w})
+			if w.Type == "claim" {
+				if err := st.claim(w); err != nil {
+					return err
+				}
+			}
+		default:
+			return nil
+		}
+	}
 }
 
 // gone reports whether the client of an exchange has gone away. The gate's lock is held.

@@ -11,7 +11,7 @@ func beforeDispatch() []bench.Fault {
 	refused := at(bench.AgentRequest, "refused", "the provider's address refuses the tool server's connection", bench.ShowsToolRefused)
 	refused.Levers, refused.NonDelivery, refused.Quick = []bench.Lever{bench.RefuseProvider}, true, true
 
-	shut := at("", "refused/agent-link", "the tool server's address refuses the agent's connection until the agent has claimed", bench.ShowsRefused)
+	shut := at("", "refused/agent-link", "the tool server's address refuses the agent's connections until the agent is idle", bench.ShowsRefused)
 	shut.Window, shut.NonDelivery, shut.Extent = true, true, bench.ExtentForever
 
 	cut := at(bench.AgentRequest, "cut", "the agent's connection is reset with its request unsent", bench.ShowsReset)

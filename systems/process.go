@@ -255,8 +255,8 @@ func (p *process) hear(line []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.read += len(line)
-	if p.killed || p.err != nil {
-		return false
+	if p.err != nil {
+		return false // of no interest; but what a killed one had said, it had said
 	}
 	switch {
 	case p.read > maxTrial:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,21 +143,28 @@ func TestCore(t *testing.T) {
 	}
 }
 
-// differences names the first cells in which two runs differ.
+// differences counts the cells in which two runs differ, by boundary and variant, and shows the first.
 func differences(a, b *finished) string {
-	var out []string
-	for i, c := range a.Cells {
-		one, _ := json.Marshal(c)
-		if i >= len(b.Cells) {
-			return "one run has more cells"
-		}
-		other, _ := json.Marshal(b.Cells[i])
-		if !bytes.Equal(one, other) {
-			out = append(out, string(one)+"\n"+string(other))
-		}
+	if len(a.Cells) != len(b.Cells) {
+		return fmt.Sprintf("%d and %d cells", len(a.Cells), len(b.Cells))
 	}
-	n := len(out)
-	return fmt.Sprintf("%d of %d cells\n%s", n, len(a.Cells), strings.Join(out[:min(n, 3)], "\n"))
+	first, places := "not in their cells", map[string]int{}
+	for i, c := range a.Cells {
+		one, _ := json.Marshal(c) // what was read from JSON can be written as JSON
+		other, _ := json.Marshal(b.Cells[i])
+		if bytes.Equal(one, other) {
+			continue
+		}
+		if len(places) == 0 {
+			first = string(one) + "\n" + string(other)
+		}
+		places[string(c.Boundary)+" "+c.Variant]++
+	}
+	var out []string
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		out = append(out, fmt.Sprintf("%s: %d cells", place, places[place]))
+	}
+	return strings.Join(append(out, first), "\n")
 }
 
 // TestFull runs every variant on three policies, and on the controls that run beside them.
