@@ -252,7 +252,7 @@ func lacks(sys SystemFacts, f Fault) string {
 	}
 	for _, need := range f.Needs {
 		if !slices.Contains(sys.Can, need) {
-			return "the system cannot " + need
+			return "system.yaml does not list `" + need + "` in `can`"
 		}
 	}
 	return ""
