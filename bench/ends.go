@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -52,7 +53,33 @@ func (st *stage) hang(what string) error {
 	if st.dead { // nothing of it is left that could make this take so long
 		return fmt.Errorf("end of the trial: the system has ended, and yet these are open after %v: %s", st.runner.Deadline, st.gate.describe())
 	}
-	return st.cutOff("hung", fmt.Sprintf("%s was due, and nothing was said or sent within %v; open: %s", what, st.runner.Deadline, orNone(st.gate.describe())))
+	return st.cutOff("hung", fmt.Sprintf("%s was due%s, and nothing was said or sent within %v; open: %s", what, st.lacking(), st.runner.Deadline, orNone(st.gate.describe())))
+}
+
+// lacking says in brackets what the last order that gave the system work has not had; "" if it has had all.
+func (st *stage) lacking() string {
+	if st.work == 0 || st.idle() {
+		return ""
+	}
+	kind, lacks := "", ""
+	for _, e := range st.history.Events() {
+		switch order, isOrder := strings.CutPrefix(e.Kind, "order "); {
+		case isOrder && givesWork(order):
+			kind, lacks = order, "no claim and no idle"
+		case e.Kind == "word claim":
+			lacks = "no idle"
+		}
+	}
+	return fmt.Sprintf(" (order %d, %s, has had %s)", st.work, kind, lacks)
+}
+
+// givesWork reports whether a system has to say idle after an order of that type.
+func givesWork(order string) bool {
+	switch order {
+	case "turn", "repair", "cancel", "decide", "event":
+		return true
+	}
+	return false
 }
 
 func orNone(s string) string {
