@@ -187,8 +187,8 @@ func (c *condenser) claim(e Event) {
 }
 
 func (c *condenser) agentRequest(e Event, tick int) {
-	if e.Call == nil || !e.Call.Mutating && e.Call.Class == "" && len(c.struckSlots()) > 0 {
-		return
+	if e.Call == nil || !e.Call.Mutating && e.Call.Class == "" {
+		return // a look-up or the opening of a session uses up no message of the model's
 	}
 	call := &agentCall{key: exchange{link: e.Link, conn: e.Conn, n: e.Exchange}, tick: tick, instance: e.Text}
 	for _, l := range []string{"redelivery", "restart", "model"} {
@@ -199,17 +199,6 @@ func (c *condenser) agentRequest(e Event, tick int) {
 	call.fresh = append(call.fresh, "agent link")
 	c.fresh = map[string]bool{}
 	c.calls = append(c.calls, call)
-}
-
-func (c *condenser) struckSlots() []Slot {
-	for _, t := range c.trial.Workload.Turns {
-		for _, in := range t.Intents {
-			if in.ID == c.trial.Struck {
-				return in.Slots
-			}
-		}
-	}
-	return nil
 }
 
 func (c *condenser) agentResponse(e Event) {

@@ -44,3 +44,23 @@ func TestAnswerLostWhereItWasParkedToldNothing(t *testing.T) {
 		})
 	}
 }
+
+// What opens a session is no call: the first call of a turn is new from the model, in controls too.
+func TestFirstCallIsNewFromTheModel(t *testing.T) {
+	slot := Slot{Name: "a", Class: "line", Count: 1, Match: map[string]any{"text": "a"}}
+	w := Workload{Turns: []Turn{{ID: "t1", Intents: []Intent{{ID: "i", Slots: []Slot{slot}}}}}}
+	call := &Call{Op: "append", Class: "line", Mutating: true, Attrs: map[string]any{"text": "a"}}
+	for _, struck := range []string{"", "i"} {
+		history := []Event{
+			{Tick: 1, Kind: "turn", Turn: "t1"},
+			{Tick: 2, Kind: string(AgentRequest), Link: "agent", Conn: 1, Exchange: 1, Call: &Call{Op: "initialize"}},
+			{Tick: 3, Kind: string(AgentRequest), Link: "agent", Conn: 1, Exchange: 2, Call: call},
+			{Tick: 4, Kind: string(Received), Link: "provider/1", Conn: 1, Exchange: 1, Request: "r1", Call: call},
+		}
+		got := Condense(Trial{Workload: w, Struck: struck}, history, Reading{}).Observed.Requests
+		want := []string{"model", "agent link", "provider link"}
+		if len(got) != 1 || !slices.Equal(got[0].NewOn, want) {
+			t.Errorf("struck %q: requests %+v, expected one that is new on %v", struck, got, want)
+		}
+	}
+}
