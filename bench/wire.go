@@ -90,7 +90,7 @@ type GivenCall struct {
 	Args    map[string]any `json:"args"`
 }
 
-// RepairOrder is the next tool call of the model after a claim that was not done.
+// RepairOrder is the next tool call of the model in place of one whose answer was lost, whatever was claimed of it.
 type RepairOrder struct {
 	Turn    string    `json:"turn"`
 	Ordinal int       `json:"ordinal"` // the call that it repairs
