@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -191,16 +192,17 @@ func TestChildrenGetTheirArgumentsUnparsed(t *testing.T) {
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(100, 0)
-	p := newProgress(&out, 100, 20, func() time.Time { return now })
+	stored := slices.Repeat([]bench.Verdict{bench.Exact, bench.Violation}, 10)
+	p := newProgress(&out, 100, stored, func() time.Time { return now })
 	verdicts := []bench.Verdict{bench.Exact, bench.Violation, bench.Invalid, bench.Safe, bench.Unjudged}
 	for i := range 40 {
 		now = now.Add(250 * time.Millisecond)
 		p.add(verdicts[i%len(verdicts)])
 	}
 	p.end()
-	want := "40 of 100 trials, 4 trials/s, 15s left, 4 violations, 8 invalid\n" +
-		"60 of 100 trials, 4 trials/s, 10s left, 8 violations, 16 invalid\n" +
-		"60 of 100 trials, 4 trials/s, 10s left, 8 violations, 16 invalid\n"
+	want := "40 of 100 trials, 4 trials/s, 15s left, 14 violations, 8 invalid\n" +
+		"60 of 100 trials, 4 trials/s, 10s left, 18 violations, 16 invalid\n" +
+		"60 of 100 trials, 4 trials/s, 10s left, 18 violations, 16 invalid\n"
 	if out.String() != want {
 		t.Errorf("got:\n%swant:\n%s", out.String(), want)
 	}

@@ -22,7 +22,7 @@ type progress struct {
 	started    time.Time
 	said       time.Time
 	total      int
-	before     int // done before this start of the run, when it is resumed
+	before     int // done before this session of the run, when it is resumed
 	done       int
 	violations int
 	invalid    int
@@ -31,15 +31,18 @@ type progress struct {
 // linesEvery is the least time between two lines where there is no terminal.
 const linesEvery = 5 * time.Second
 
-// newProgress begins to show a run of total trials of which done are stored already.
-func newProgress(w io.Writer, total, done int, now func() time.Time) *progress {
-	p := &progress{w: w, now: now, started: now(), said: now(), total: total, before: done, done: done}
+// newProgress begins to show a run of total trials of which some are stored already, with these verdicts.
+func newProgress(w io.Writer, total int, stored []bench.Verdict, now func() time.Time) *progress {
+	p := &progress{w: w, now: now, started: now(), said: now(), total: total, before: len(stored)}
+	for _, v := range stored {
+		p.count(v)
+	}
 	if f, ok := w.(*os.File); ok && terminal(f) {
 		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(20),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("trials"),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true),
 			progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(p.counts()))
-		_ = p.bar.Set(done) // within its limits
+		_ = p.bar.Set(p.done) // within its limits
 	}
 	return p
 }
@@ -50,10 +53,7 @@ func terminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// add counts one judged trial.
-func (p *progress) add(v bench.Verdict) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *progress) count(v bench.Verdict) {
 	p.done++
 	switch v {
 	case bench.Violation:
@@ -62,6 +62,13 @@ func (p *progress) add(v bench.Verdict) {
 		p.invalid++
 	case bench.Exact, bench.Safe:
 	}
+}
+
+// add counts one judged trial and shows it.
+func (p *progress) add(v bench.Verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(v)
 	if p.bar != nil {
 		p.bar.Describe(p.counts())
 		_ = p.bar.Add(1) // a bar that cannot be drawn is no reason to end a run

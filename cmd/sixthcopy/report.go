@@ -77,7 +77,7 @@ func (p parts) reportOf(ctx context.Context, s *store.Store, normalised bool) (*
 // runOf is a manifest as reports show it.
 func runOf(m store.Manifest) report.Run {
 	r := report.Run{ID: m.ID, Command: m.Command, Commit: m.Commit, Dirty: m.Dirty, Versions: m.Versions, Suite: m.Suite, Seed: m.Seed,
-		Substrate: m.Substrate, PlanHash: m.PlanHash, Planned: m.Planned, Interrupted: m.Ended == nil,
+		Substrate: m.Substrate, PlanHash: m.PlanHash, Planned: m.Planned, Interrupted: m.Ended == nil, Seconds: m.Seconds,
 		Machine: map[string]string{"os": m.Machine.OS, "arch": m.Machine.Arch, "cpus": strconv.Itoa(m.Machine.CPUs)}}
 	if m.Machine.Kernel != "" {
 		r.Machine["kernel"] = m.Machine.Kernel
@@ -90,7 +90,9 @@ func runOf(m store.Manifest) report.Run {
 	}
 	if m.Ended != nil {
 		r.Ended = m.Ended.UTC().Format(time.RFC3339)
-		r.Seconds = m.Ended.Sub(m.Started).Seconds()
+		if m.Seconds == 0 { // by a version that did not sum sessions
+			r.Seconds = m.Ended.Sub(m.Started).Seconds()
+		}
 	}
 	return r
 }

@@ -105,7 +105,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	s, todo, err := o.open(ctx, plan)
+	s, todo, stored, err := o.open(ctx, plan)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,8 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a heap of some megabytes: collecting it less often is cheaper
 	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
-	bar := newProgress(c.err, len(plan.Trials), len(plan.Trials)-len(todo), time.Now)
+	bar := newProgress(c.err, len(plan.Trials), stored, time.Now)
+	began := time.Now()
 	ran := runner.RunAll(ctx, todo, chosen, o.parallel, func(rec bench.Record) error {
 		if err := s.SaveEvidence(rec); err != nil {
 			return err
@@ -134,7 +135,9 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	m.Reread, m.Late = m.Reread+read, m.Late+late
+	if m.Ended == nil { // what had ended before keeps its figures
+		m.Reread, m.Late, m.Seconds = m.Reread+read, m.Late+late, m.Seconds+time.Since(began).Seconds()
+	}
 	if ran != nil {
 		return errors.Join(&ending{interrupted, errors.New("interrupted at a trial's edge; what was done is kept in " + s.Path()),
 			"to go on: " + o.again(os.Args, s.Path())}, s.SetManifest(m))
@@ -263,25 +266,26 @@ func (o runOptions) chooseSystems() ([]bench.System, error) {
 	return chosen, nil
 }
 
-// open makes or reopens the run's file and returns the trials that are not in it yet.
-func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []bench.Trial, error) {
+// open makes or reopens the run's file and returns the trials that are not in it yet, and the verdicts of
+// those that are.
+func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []bench.Trial, []bench.Verdict, error) {
 	hash := planHash(plan)
 	if o.resume {
 		s, err := store.Resume(o.out)
 		if err != nil {
-			return nil, nil, badFile(err)
+			return nil, nil, nil, badFile(err)
 		}
 		m, err := s.Manifest()
 		if err != nil {
-			return nil, nil, errors.Join(err, s.Close())
+			return nil, nil, nil, errors.Join(err, s.Close())
 		}
 		if m.PlanHash != hash {
-			return nil, nil, errors.Join(usagef("the command of the run was: "+quoted(m.Command),
+			return nil, nil, nil, errors.Join(usagef("the command of the run was: "+quoted(m.Command),
 				"%s holds another plan than this command makes: give the flags that it was begun with", o.out), s.Close())
 		}
 		done, err := s.Done()
 		if err != nil {
-			return nil, nil, errors.Join(err, s.Close())
+			return nil, nil, nil, errors.Join(err, s.Close())
 		}
 		var todo []bench.Trial
 		for _, t := range plan.Trials {
@@ -289,14 +293,22 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 				todo = append(todo, t)
 			}
 		}
-		m.Resumed++
-		if err := s.SetManifest(m); err != nil {
-			return nil, nil, errors.Join(err, s.Close())
+		if m.Ended == nil {
+			m.Resumed++
+			if err := s.SetManifest(m); err != nil {
+				return nil, nil, nil, errors.Join(err, s.Close())
+			}
 		}
-		if _, err := s.Rejudge(ctx, bench.Judge); err != nil { // a verdict may have been lost between its evidence and itself
-			return nil, nil, errors.Join(err, s.Close())
+		var stored []bench.Verdict
+		_, err = s.Rejudge(ctx, func(e bench.Evidence) bench.Judged { // a verdict may have been lost between its evidence and itself
+			j := bench.Judge(e)
+			stored = append(stored, j.Verdict)
+			return j
+		})
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, s.Close())
 		}
-		return s, todo, nil
+		return s, todo, stored, nil
 	}
 	started := time.Now()
 	path := o.out
@@ -309,16 +321,16 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 		PlanHash: hash, Planned: len(plan.Trials), Versions: store.Versions(), Machine: store.Here()}
 	s, err := store.Create(path, m)
 	if errors.Is(err, store.ErrThere) {
-		return nil, nil, usagef("name another with --out, or go on with it with --resume", "%w", err)
+		return nil, nil, nil, usagef("name another with --out, or go on with it with --resume", "%w", err)
 	}
 	if err != nil {
-		return nil, nil, &ending{broken, err, "--out names a file in a folder that can be written to"}
+		return nil, nil, nil, &ending{broken, err, "--out names a file in a folder that can be written to"}
 	}
 	stored := storedPlan{Classes: plan.Classes, NotApplicable: plan.NotApplicable}
 	if err := s.SetPlan(stored); err != nil {
-		return nil, nil, errors.Join(err, s.Close())
+		return nil, nil, nil, errors.Join(err, s.Close())
 	}
-	return s, plan.Trials, nil
+	return s, plan.Trials, nil, nil
 }
 
 // planHash is a hash of the ids of all planned trials.
@@ -362,10 +374,12 @@ var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
 // finish closes the run's books, prints its report and says how it went.
 func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, m store.Manifest) error {
-	ended := time.Now()
-	m.Ended = &ended
-	if err := s.SetManifest(m); err != nil {
-		return err
+	if m.Ended == nil {
+		ended := time.Now()
+		m.Ended = &ended
+		if err := s.SetManifest(m); err != nil {
+			return err
+		}
 	}
 	if err := s.Flush(); err != nil {
 		return err

@@ -30,6 +30,7 @@ type Manifest struct {
 	PlanHash  string            `json:"plan_hash"` // of the ids of all planned trials
 	Planned   int               `json:"planned"`   // trials
 	Resumed   int               `json:"resumed"`   // how often the run was resumed
+	Seconds   float64           `json:"seconds"`   // real time at work, pauses left out; a session that was killed is not in it
 	Versions  map[string]string `json:"versions"`  // of the harness, its libraries and the systems
 	Machine   Machine           `json:"machine"`
 	Reread    int               `json:"reread"` // trials whose state was read again at the run's end
