@@ -53,6 +53,9 @@ func (st *stage) hang(what string) error {
 	if st.dead { // nothing of it is left that could make this take so long
 		return fmt.Errorf("end of the trial: the system has ended, and yet these are open after %v: %s", st.runner.Deadline, st.gate.describe())
 	}
+	if own := st.gate.inHarness(); own != "" {
+		return fmt.Errorf("%s: the harness itself has not ended within %v: %s", what, st.runner.Deadline, own)
+	}
 	return st.cutOff("hung", fmt.Sprintf("%s was due%s, and nothing was said or sent within %v; open: %s", what, st.lacking(), st.runner.Deadline, orNone(st.gate.describe())))
 }
 

@@ -149,6 +149,7 @@ type Fault struct {
 	Shows           Shows `json:"shows"`                      // what the system's outermost link shows
 	ProviderFailure bool  `json:"provider_failure,omitempty"` // the failure is the provider's own, and may be saved under the key
 	NonDelivery     bool  `json:"non_delivery,omitempty"`     // what is shown proves that nothing was delivered
+	Tells           bool  `json:"tells,omitempty"`            // what is shown tells the truth
 }
 
 // Suite says how much of everything is run.
@@ -232,6 +233,7 @@ const (
 	ShowsNoSession Shows = "connection closed, then session gone"
 	ShowsTimeOut   Shows = "time-out"
 	ShowsOwnDeath  Shows = "own death"
+	ShowsStored    Shows = "own death, the result stored"
 	ShowsCancelled Shows = "own cancellation"
 
 	// What a tool server makes of a strike on its provider link: with vague errors these are one text.

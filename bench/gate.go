@@ -420,6 +420,19 @@ func (g *gate) active() int {
 	return n
 }
 
+// inHarness names an exchange that goes on at the provider, which is the harness's own: nobody else is to
+// blame if it does not end.
+func (g *gate) inHarness() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for k, x := range g.open {
+		if k.provider && !x.stopped {
+			return "request " + x.arrival.Request + " at " + string(x.arrival.Point)
+		}
+	}
+	return ""
+}
+
 // describe names the open exchanges, for errors.
 func (g *gate) describe() string {
 	g.mu.Lock()

@@ -362,7 +362,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 		class.Members = append(class.Members, f.name())
 		class.Truths = append(class.Truths, placed.truthKind())
 		class.Shown.ProviderFailure = class.Shown.ProviderFailure || placed.ProviderFailure
-		class.Shown.Told = len(class.Members) == 1 && placed.NonDelivery
+		class.Shown.Told = len(class.Members) == 1 && (placed.NonDelivery || placed.Tells)
 	}
 	terms := offered(w, c, tools)
 	actual := terms.Advertised

@@ -319,8 +319,12 @@ func (st *stage) turns(ctx context.Context) error {
 		if err := st.drive(ctx); err != nil {
 			return err
 		}
-		if st.broke != nil {
+		if st.broke != nil || i == len(st.trial.Workload.Turns)-1 {
 			return nil
+		}
+		// What the system left behind may still be on its way; it belongs to the turn that it came of.
+		if err := st.settle(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -343,6 +347,29 @@ func (st *stage) strikeWindow() error {
 	return nil
 }
 
+// emptyHanded waits until tool servers and provider have nothing in hand, by their own counters: a call whose
+// agent has left ends a moment after its exchange.
+func (st *stage) emptyHanded(ctx context.Context) error {
+	for name, s := range st.servers {
+		for n := -1; n != 0 && !st.killed[name]; {
+			var err error
+			if n, err = s.Busy(ctx); err != nil {
+				return fmt.Errorf("tool server %s, %d calls in its hands with no open exchange: %w", name, n, err)
+			}
+		}
+	}
+	look := time.NewTicker(time.Millisecond) // it has no word for this, so it is asked again
+	defer look.Stop()
+	for busy := st.provider.Busy(); busy != ""; busy = st.provider.Busy() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("provider %s: still %s with no open exchange", st.trial.Workload.Provider.Kind, busy)
+		}
+	}
+	return nil
+}
+
 // settle waits until everything is quiet: open exchanges, tool servers by their own counters, the provider.
 func (st *stage) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, st.runner.Deadline)
@@ -350,19 +377,11 @@ func (st *stage) settle(ctx context.Context) error {
 	if err := st.gate.until(ctx, func() bool { return len(st.gate.open) == 0 }); err != nil {
 		return fmt.Errorf("open exchanges: still %s after %v", st.gate.describe(), st.runner.Deadline)
 	}
-	for name, s := range st.servers {
-		if st.killed[name] {
-			continue
-		}
-		for n := -1; n != 0; { // a call whose agent has left ends a moment after its exchange
-			var err error
-			if n, err = s.Busy(ctx); err != nil {
-				return fmt.Errorf("tool server %s, %d calls in its hands with no open exchange: %w", name, n, err)
-			}
-		}
+	if err := st.emptyHanded(ctx); err != nil {
+		return err
 	}
-	if busy := st.provider.Busy(); busy != "" {
-		return fmt.Errorf("provider %s: still %s", st.trial.Workload.Provider.Kind, busy)
+	if err := st.gate.until(ctx, func() bool { return len(st.gate.open) == 0 }); err != nil {
+		return fmt.Errorf("open exchanges: again %s", st.gate.describe())
 	}
 	st.history.Log(Event{Actor: "harness", Kind: "settled"})
 	return nil

@@ -26,6 +26,7 @@ func crashRestart() []bench.Fault {
 	written := event("state-written", "kill/state-written", "the agent is killed when it has written its state and sent nothing", bench.TruthNothing)
 	delivered := event("result-delivered", "kill/result-delivered", "the agent is killed when it has the result and has not stored it", bench.TruthCommitted)
 	next := event("next-model-call", "kill/next-model-call", "the agent is killed before its next model call, its result stored", bench.TruthCommitted)
+	next.Shows, next.Tells = bench.ShowsStored, true
 	return []bench.Fault{
 		committed, mirror(committed),
 		answered, unsent,
