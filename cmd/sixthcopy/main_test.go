@@ -97,9 +97,9 @@ func smallTrial(id string, b bench.Boundary) bench.Record {
 			Workload: bench.EvidenceWorkload{Intents: []bench.EvidenceIntent{{ID: "first", Turn: 1, Slots: []bench.Slot{slot}}}, Outcomes: []bench.Outcome{{Word: "all"}}},
 			Fault:    bench.EvidenceFault{Boundary: b, Strike: "none"},
 			Observed: bench.Observed{Turns: []bench.ObservedTurn{{Turn: 1, HandedOver: 1}},
-				Requests: []bench.ObservedRequest{{Request: "r1", Intents: []string{"first"}, Dispatched: 2, Arrived: 3, NewOn: []string{"agent link"}, Told: bench.Done}},
-				Effects:  []bench.Effect{{Object: "re_1", Request: "r1", Committed: 4, Class: "refund", Attrs: match, Sign: 1}}},
-			Claims: []bench.ClaimRecord{{Turn: 1, Call: 1, Intents: []string{"first"}, At: 9, Claim: bench.Done, Receipts: []string{"re_1"}}},
+				Requests: []bench.ObservedRequest{{Request: "r1", Intents: []string{"first"}, Dispatched: 2000, Arrived: 3000, NewOn: []string{"agent link"}, Told: bench.Done}},
+				Effects:  []bench.Effect{{Object: "re_1", Request: "r1", Committed: 4000, Class: "refund", Attrs: match, Sign: 1}}},
+			Claims: []bench.ClaimRecord{{Turn: 1, Call: 1, Intents: []string{"first"}, At: 9000, Claim: bench.Done, Receipts: []string{"re_1"}}},
 		},
 		History: []bench.Event{
 			{Tick: 1, Actor: "harness", Kind: "order turn", Turn: "t1", Order: &bench.Order{Type: "turn", Turn: &bench.TurnOrder{ID: "t1", Say: "Refund 25.00."}}, Virtual: "09:00:00"},
@@ -115,8 +115,8 @@ func smallTrial(id string, b bench.Boundary) bench.Record {
 	rec.Evidence.Strike = bench.StrikeRecord{Reached: true, Struck: true, Truth: bench.TruthCommitted}
 	o := &rec.Evidence.Observed
 	o.Requests[0].Told = "vague error"
-	o.Requests = append(o.Requests, bench.ObservedRequest{Request: "r2", Intents: []string{"first"}, Dispatched: 6, Arrived: 7, NewOn: []string{"agent link"}, Told: bench.Done})
-	o.Effects = append(o.Effects, bench.Effect{Object: "re_2", Request: "r2", Committed: 8, Class: "refund", Attrs: match, Sign: 1})
+	o.Requests = append(o.Requests, bench.ObservedRequest{Request: "r2", Intents: []string{"first"}, Dispatched: 6000, Arrived: 7000, NewOn: []string{"agent link"}, Told: bench.Done})
+	o.Effects = append(o.Effects, bench.Effect{Object: "re_2", Request: "r2", Committed: 8000, Class: "refund", Attrs: match, Sign: 1})
 	rec.Evidence.Claims[0].Receipts = []string{"re_2"}
 	rec.History = append(rec.History,
 		bench.Event{Tick: 3, Actor: "harness", Kind: "strike", Request: "r1", Truth: bench.TruthCommitted, Text: "reset", Virtual: "09:00:00", Micros: 1800},
@@ -235,5 +235,37 @@ func TestReadmeBlocks(t *testing.T) {
 	}
 	if ran == 0 {
 		t.Error("README.md has no block that runs")
+	}
+}
+
+// TestFoldersExplainThemselves wants a README in each folder at the top, and each page of docs in its index.
+func TestFoldersExplainThemselves(t *testing.T) {
+	root := filepath.Join("..", "..")
+	sources, err := filepath.Glob(filepath.Join(root, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := 0
+	for _, file := range sources {
+		dir, name := filepath.Split(file)
+		if base := filepath.Base(dir); strings.HasPrefix(base, ".") || base == "bin" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, "README.md")); err != nil {
+			t.Errorf("%s has no README.md: %v", dir, err)
+		}
+		if filepath.Base(dir) == "docs" && name != "README.md" {
+			pages++
+			if !strings.Contains(string(index), "("+name) {
+				t.Errorf("docs/README.md does not lead to %s", name)
+			}
+		}
+	}
+	if pages == 0 {
+		t.Error("no page in docs")
 	}
 }
