@@ -61,8 +61,7 @@ func (st *stage) send(ctx context.Context, o Order) error {
 		return err
 	}
 	st.sent++
-	switch o.Type {
-	case "turn", "repair", "cancel", "decide", "event":
+	if givesWork(o.Type) {
 		st.work = st.sent
 	}
 	if o.Start != nil { // its addresses and folders are this run's own
