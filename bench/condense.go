@@ -55,8 +55,9 @@ type Reading struct {
 	End       string
 }
 
-// step of ticks between two events of the history, so that the units of one commit have places of their own.
-const tickStep = 1000
+// TickStep is how far the ticks in evidence stand apart where those of the history are 1 apart, so that the
+// units of one commit have places of their own.
+const TickStep = 1000
 
 // Condense makes a trial's evidence from its history and the readings. It is pure.
 func Condense(t Trial, history []Event, r Reading) Evidence {
@@ -69,7 +70,7 @@ func Condense(t Trial, history []Event, r Reading) Evidence {
 	c.walk(history)
 	ev.Observed = Observed{Turns: c.turns, Requests: c.requests, End: r.End}
 	for _, d := range r.Decisions {
-		d.Received *= tickStep
+		d.Received *= TickStep
 		ev.Observed.Decisions = append(ev.Observed.Decisions, d)
 	}
 	for _, e := range r.Effects {
@@ -88,7 +89,7 @@ func Condense(t Trial, history []Event, r Reading) Evidence {
 		ev.Observed.Dedup = append(ev.Observed.Dedup, d)
 	}
 	for _, cl := range r.Claims {
-		cl.At *= tickStep
+		cl.At *= TickStep
 		ev.Claims = append(ev.Claims, cl)
 	}
 	return ev
@@ -137,7 +138,7 @@ func (c *condenser) walk(history []Event) {
 	c.committed, c.claimed, c.fresh = map[string]int{}, map[string]bool{}, map[string]bool{}
 	c.byRequest, c.pending, c.seen = map[string]*agentCall{}, map[exchange]int{}, map[string]*agentCall{}
 	for _, e := range history {
-		tick := e.Tick * tickStep
+		tick := e.Tick * TickStep
 		switch {
 		case e.Kind == "turn" || e.Kind == "redelivery":
 			c.turn = c.index[e.Turn]

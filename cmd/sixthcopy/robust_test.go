@@ -276,7 +276,7 @@ func TestBrokenOffAndInvalidTrialsAreTold(t *testing.T) {
 		}
 	}
 	out, _ = run(0, "show", row[1], "--run", "strange.db")
-	for _, want := range []string{"\nended   the system broke the contract: claim on turn \"t1\" call 7: no such call was handed over\n",
+	for _, want := range []string{"\nended   the system broke the contract: claim on turn \"t1\" call 7: no such call\n        was handed over\n",
 		"\nwhat was there in the end\n  nothing\n", "unresolved: silent"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("show lacks %q:\n%s", want, out)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/results/report"
 	"github.com/sixthcopy/sixthcopy/results/store"
 )
 
@@ -21,8 +22,9 @@ func showCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show TRIAL",
 		Short: "Show what happened in one trial, in order",
-		Long: `show prints the history of a trial, given by the beginning of its id: who did what when, where the
-strike fell, what was there in the end, what the system said, and the verdict.`,
+		Long: `show prints the history of a trial, given by the beginning of its id: who did
+what when, where the strike fell, what was there in the end, what the system said,
+and the verdict.`,
 		Args: exactly(1, "the id of a trial, or its beginning"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := oneOf("format", format, "text", "json"); err != nil {
@@ -81,56 +83,75 @@ func whole(s *store.Store, prefix string) (string, error) {
 	return "", usagef("give more of the id", "more than one trial begins with %q: %s", prefix, strings.Join(ids, ", "))
 }
 
+// hang writes text after first, broken into lines for a terminal, the later ones under the text.
+func hang(b *strings.Builder, first, text string) { hangAt(b, first, len(first), text) }
+
+// hangAt is hang with the later lines at a column of their own, counted from 0.
+func hangAt(b *strings.Builder, first string, column int, text string) {
+	for _, line := range report.Hang(first, column, text) {
+		b.WriteString(line + "\n")
+	}
+}
+
+// legend tells how the history is to be read.
+const legend = `(tick, ms since the start, who, what; >> the strike; on LINK C/E: connection C
+of the link, exchange E on it; {as at N}: what stands at tick N; told: what an
+answer says of the effect to its caller, "nothing" if it is about none)
+`
+
 // showTrial writes one trial for a reader.
 func showTrial(w io.Writer, rec bench.Record) error {
 	var b strings.Builder
 	t, j, ev := rec.Trial, rec.Judged, rec.Evidence
-	fmt.Fprintf(&b, "trial %s: %s, workload %s, seed %d, repetition %d\n", t.ID, t.System, t.Workload.Name, t.Seed, t.Rep)
+	hang(&b, "trial   ", fmt.Sprintf("%s: %s, workload %s, seed %d, repetition %d", t.ID, t.System, t.Workload.Name, t.Seed, t.Rep))
 	if t.Fault.Boundary == bench.NoFault {
-		b.WriteString("control: no fault\n")
+		b.WriteString("control no fault\n")
 	} else {
-		fmt.Fprintf(&b, "fault   %s, %s, strikes intent %s", t.Fault.Boundary, t.Fault.Variant, t.Struck)
+		fault := fmt.Sprintf("%s, %s, strikes intent %s", t.Fault.Boundary, t.Fault.Variant, t.Struck)
 		if t.Fault.Summary != "" {
-			fmt.Fprintf(&b, ": %s", t.Fault.Summary)
+			fault += ": " + t.Fault.Summary
 		}
-		fmt.Fprintf(&b, "\nstrike  %s\n", strikeText(ev.Strike))
+		hang(&b, "fault   ", fault)
+		hang(&b, "strike  ", strikeText(ev.Strike))
 	}
-	fmt.Fprintf(&b, "verdict %s", j.Verdict)
+	verdict := j.Verdict.String()
 	if j.InvalidBecause != "" {
-		fmt.Fprintf(&b, " (%s)", j.InvalidBecause)
+		verdict += " (" + j.InvalidBecause + ")"
 	}
 	if j.Reason != "" {
-		fmt.Fprintf(&b, ": %s", j.Reason)
+		verdict += ": " + j.Reason
 	}
+	hang(&b, "verdict ", verdict)
 	if rec.Broke != nil {
-		fmt.Fprintf(&b, "\nended   the system %s: %s", rec.Broke.Reason, rec.Broke.Detail)
+		hang(&b, "ended   ", fmt.Sprintf("the system %s: %s", rec.Broke.Reason, rec.Broke.Detail))
 	}
 	if t.Class != "" {
-		fmt.Fprintf(&b, "\nclass   %s, bound %s", t.Class, t.Bound)
+		hang(&b, "class   ", fmt.Sprintf("%s, bound %s", t.Class, t.Bound))
 	}
-	b.WriteString("\n\nwhat happened\n")
+	b.WriteString("\nwhat happened\n" + legend)
 	showHistory(&b, rec.History)
 	b.WriteString("\nwhat was there in the end\n")
 	for _, e := range ev.Observed.Effects {
-		fmt.Fprintf(&b, "  %s\n", effectText(e))
+		hangAt(&b, "  ", 6, effectText(e))
 	}
 	none(&b, len(ev.Observed.Effects))
 	b.WriteString("\nwhat the system said\n")
 	for _, c := range ev.Claims {
-		fmt.Fprintf(&b, "  turn %d call %d: %s", c.Turn, c.Call, c.Claim)
+		said := fmt.Sprintf("turn %d call %d: %s", c.Turn, c.Call, c.Claim)
 		if len(c.Receipts) > 0 {
-			fmt.Fprintf(&b, ", receipts %s", strings.Join(c.Receipts, " "))
+			said += ", receipts " + strings.Join(c.Receipts, " ")
 		}
 		if c.Detail != "" {
-			fmt.Fprintf(&b, " (%s)", c.Detail)
+			said += " (" + c.Detail + ")"
 		}
-		b.WriteByte('\n')
+		hangAt(&b, "  ", 6, said)
 	}
 	none(&b, len(ev.Claims))
 	showFindings(&b, j)
 	m := rec.Measures
-	fmt.Fprintf(&b, "\nmeasures\n  attempts %d, calls of the agent %d, latency %.1f ms, virtual %.0f ms, in unknown %.0f ms (virtual), escalations %d, ledger %d bytes\n",
-		m.Attempts, m.AgentCalls, m.LatencyMS, m.VirtualMS, m.TimeInUnknownMS, m.Escalations, m.LedgerBytes)
+	b.WriteString("\nmeasures\n")
+	hang(&b, "  ", fmt.Sprintf("attempts %d, calls of the agent %d, latency %.1f ms, virtual %.0f ms, in unknown %.0f ms (virtual), escalations %d, ledger %d bytes",
+		m.Attempts, m.AgentCalls, m.LatencyMS, m.VirtualMS, m.TimeInUnknownMS, m.Escalations, m.LedgerBytes))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -178,22 +199,23 @@ func showFindings(b *strings.Builder, j bench.Judged) {
 	}
 	b.WriteString("\nwhat the judge found\n")
 	for _, f := range found {
-		fmt.Fprintf(b, "  %s\n", f)
+		hangAt(b, "  ", 6, f)
 	}
 	for _, c := range j.Causes {
-		fmt.Fprintf(b, "  an extra was made by: %s, after its caller had been told: %s\n", c.Layer, c.Told)
+		hangAt(b, "  ", 6, fmt.Sprintf("an extra was made by: %s, after its caller had been told: %s", c.Layer, c.Told))
 	}
 	if len(j.Marks) > 0 {
-		fmt.Fprintf(b, "  marks: %s\n", strings.Join(j.Marks, ", "))
+		hangAt(b, "  ", 6, "marks: "+strings.Join(j.Marks, ", "))
 	}
 }
 
-// showHistory writes one line an event: tick, milliseconds, virtual time of day if it moved, actor, what.
+// showHistory writes the events in order: tick, milliseconds, virtual time if it moved, actor, what.
 func showHistory(b *strings.Builder, events []bench.Event) {
-	actors := len("actor")
+	actors := 0
 	for _, e := range events {
 		actors = max(actors, len(e.Actor))
 	}
+	seen := seenArgs{}
 	virtual := ""
 	for _, e := range events {
 		mark := "   "
@@ -201,35 +223,51 @@ func showHistory(b *strings.Builder, events []bench.Event) {
 			mark = ">> "
 		}
 		what := e.Kind
-		if details := eventText(e); details != "" {
-			what += "  " + details
+		if details := seen.eventText(e); details != "" {
+			what += ": " + details
 		}
 		if e.Virtual != virtual {
 			if virtual != "" {
-				fmt.Fprintf(b, "   %s virtual time is now %s\n", strings.Repeat(" ", 14), e.Virtual)
+				fmt.Fprintf(b, "   %s virtual time is now %s\n", strings.Repeat(" ", 11), e.Virtual)
 			}
 			virtual = e.Virtual
 		}
-		fmt.Fprintf(b, "%s%4d %7.1f ms  %-*s  %s\n", mark, e.Tick, float64(e.Micros)/1000, actors, e.Actor, what)
+		hangAt(b, fmt.Sprintf("%s%4d %7.1f  %-*s  ", mark, e.Tick, float64(e.Micros)/1000, actors, e.Actor), 21, what)
 	}
 	none(b, len(events))
 }
 
+// seenArgs is the tick at which arguments were shown first.
+type seenArgs map[string]int
+
+// text is m as attrsText has it, and where that was shown before if it was and is long.
+func (seen seenArgs) text(tick int, m map[string]any) string {
+	s := attrsText(m)
+	at, again := seen[s]
+	if again && len(s) > len("{as at 100}") {
+		return fmt.Sprintf("{as at %d}", at)
+	}
+	if !again {
+		seen[s] = tick
+	}
+	return s
+}
+
 // eventText is what an event says beyond its kind.
-func eventText(e bench.Event) string {
+func (seen seenArgs) eventText(e bench.Event) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	if e.Request != "" {
 		add("%s", e.Request)
 	}
 	if e.Link != "" && e.Conn > 0 {
-		add("on %s connection %d exchange %d", e.Link, e.Conn, e.Exchange)
+		add("on %s %d/%d", e.Link, e.Conn, e.Exchange)
 	}
 	if e.Turn != "" {
 		add("turn %s", e.Turn)
 	}
 	if c := e.Call; c != nil {
-		add("%s", callText(*c))
+		add("%s", seen.callText(e.Tick, *c))
 	}
 	if e.Status != 0 {
 		add("status %d", e.Status)
@@ -244,7 +282,7 @@ func eventText(e bench.Event) string {
 		add("%s", wordText(*w))
 	}
 	if o := e.Order; o != nil {
-		add("%s", orderText(*o))
+		add("%s", seen.orderText(e.Tick, *o))
 	}
 	if e.Text != "" {
 		add("%s", e.Text)
@@ -252,13 +290,13 @@ func eventText(e bench.Event) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-func callText(c bench.Call) string {
+func (seen seenArgs) callText(tick int, c bench.Call) string {
 	s := c.Op
 	if c.Class != "" {
 		s += " " + c.Class
 	}
 	if len(c.Attrs) > 0 {
-		s += " " + attrsText(c.Attrs)
+		s += " " + seen.text(tick, c.Attrs)
 	}
 	if n := len(c.Units); n > 1 {
 		s += fmt.Sprintf(" and %d more", n-1)
@@ -286,7 +324,7 @@ func wordText(w bench.Word) string {
 	return strings.Join(parts, ", ")
 }
 
-func orderText(o bench.Order) string {
+func (seen seenArgs) orderText(tick int, o bench.Order) string {
 	switch {
 	case o.Start != nil:
 		var tools []string
@@ -306,11 +344,11 @@ func orderText(o bench.Order) string {
 			s += " continues " + o.Turn.Continues
 		}
 		for _, c := range o.Turn.Calls {
-			s += fmt.Sprintf(", call %d %s %s", c.Ordinal, c.Tool, attrsText(c.Args))
+			s += fmt.Sprintf(", call %d %s %s", c.Ordinal, c.Tool, seen.text(tick, c.Args))
 		}
 		return s
 	case o.Repair != nil:
-		return fmt.Sprintf("of call %d: %s %s", o.Repair.Ordinal, o.Repair.Call.Tool, attrsText(o.Repair.Call.Args))
+		return fmt.Sprintf("of call %d: %s %s", o.Repair.Ordinal, o.Repair.Call.Tool, seen.text(tick, o.Repair.Call.Args))
 	case o.Cancel != nil:
 		return "call " + strconv.Itoa(o.Cancel.Ordinal)
 	case o.Decide != nil:
@@ -326,22 +364,22 @@ func orderText(o bench.Order) string {
 }
 
 func effectText(e bench.Effect) string {
-	s := fmt.Sprintf("%s  %s %s", e.Object, e.Class, attrsText(e.Attrs))
+	s := fmt.Sprintf("%s: %s %s", e.Object, e.Class, attrsText(e.Attrs))
 	if e.Sign < 0 {
-		s = fmt.Sprintf("%s  undo of %s %s", e.Object, e.Class, attrsText(e.Attrs))
+		s = fmt.Sprintf("%s: undo of %s %s", e.Object, e.Class, attrsText(e.Attrs))
 	}
 	if e.Request == "" {
-		s += "  from before the trial, or a stranger's"
+		s += ", from before the trial, or a stranger's"
 	} else {
-		s += fmt.Sprintf("  by %s, committed at %d", e.Request, e.Committed)
+		s += fmt.Sprintf(", by %s, committed at tick %d", e.Request, e.Committed/bench.TickStep)
 	}
 	for _, p := range []struct{ name, value string }{{"undoes ", e.Undoes}, {"carried by ", e.CarriedBy}, {"harms ", e.Harms}} {
 		if p.value != "" {
-			s += "  " + p.name + p.value
+			s += ", " + p.name + p.value
 		}
 	}
 	if e.Late {
-		s += "  LATE"
+		s += ", LATE"
 	}
 	return s
 }

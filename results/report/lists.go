@@ -17,42 +17,47 @@ import (
 
 // hang prints text after first, broken between words, with the later lines under the first word.
 func (p *printer) hang(first, text string) {
-	for _, line := range hanging(first, text) {
+	for _, line := range Hang(first, utf8.RuneCountInString(first), text) {
 		p.line("%s", line)
 	}
 }
 
-// hanging breaks text between words into lines of at most 80 columns, the first after first. A word that is
-// longer is cut. What a terminal would obey shows as a space.
-func hanging(first, text string) []string {
+// Hang breaks text between words into lines of at most 80 columns: the first begins with first, the later
+// ones with indent spaces. A word that is longer than a line is cut. What a terminal would obey shows as a
+// space.
+func Hang(first string, indent int, text string) []string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
 	}, text)
-	indent := strings.Repeat(" ", utf8.RuneCountInString(first))
-	room := columns - len(indent)
+	const least = 20 // columns for text, however long first is
+	line, used := first, min(utf8.RuneCountInString(first), columns-least)
 	var lines []string
-	line := ""
+	empty := true // no word is on the line yet
 	for _, word := range strings.Fields(text) {
-		for utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room && (line != "" || utf8.RuneCountInString(word) > room) {
-			if line == "" {
-				line, word = string([]rune(word)[:room]), string([]rune(word)[room:])
+		for {
+			n := utf8.RuneCountInString(word)
+			if empty && used+n > columns && indent+n > columns { // it fits nowhere
+				k := columns - used
+				lines = append(lines, line+string([]rune(word)[:k]))
+				line, used, word = strings.Repeat(" ", indent), indent, string([]rune(word)[k:])
+				continue
 			}
-			lines, line = append(lines, line), ""
+			space := 1
+			if empty {
+				space = 0
+			}
+			if used+space+n <= columns {
+				line, used, empty = line+strings.Repeat(" ", space)+word, used+space+n, false
+				break
+			}
+			lines = append(lines, strings.TrimRight(line, " "))
+			line, used, empty = strings.Repeat(" ", indent), indent, true
 		}
-		line = strings.TrimLeft(line+" "+word, " ")
 	}
-	lines = append(lines, line)
-	for i := range lines {
-		if i == 0 {
-			lines[i] = first + lines[i]
-		} else {
-			lines[i] = indent + lines[i]
-		}
-	}
-	return lines
+	return append(lines, strings.TrimRight(line, " "))
 }
 
 // unreached names the workloads that nobody brought to their goal though nothing was in the way.
