@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -56,14 +58,17 @@ func unknown(what, name string, known []string) error {
 	return usagef(hint, "unknown %s %q", what, name)
 }
 
-// nearest is the known name with the fewest edits to name, "" if none is near: at most a third of its
-// letters, and two at least.
+// nearest is the known name with the fewest edits to name, at most a third of its letters, and two at least;
+// else the first that name is a part of, if it has three letters; else "".
 func nearest(name string, known []string) string {
 	best, fewest := "", max(2, len(name)/3)+1
 	for _, k := range known {
 		if d := edits(name, k); d < fewest {
 			best, fewest = k, d
 		}
+	}
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.Contains(k, name) }); best == "" && i >= 0 && len(name) >= 3 {
+		return known[i]
 	}
 	return best
 }
@@ -158,11 +163,14 @@ func rootCommand(p parts, c *console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sixthcopy",
 		Short: "Loses acknowledgements on purpose and counts what then exists outside",
-		Long: `sixthcopy drives a system that retries through the moments in which nobody can know whether a call
-happened, and then counts what really exists in the outside world.
+		Long: `sixthcopy drives a system that retries through the moments in which nobody can
+know whether a call happened, and then counts what really exists in the outside
+world.
 
-Exit status: 0 good, 1 a violation of a named system, 2 usage or bad input, 3 inconclusive (invalid or
-unjudged trials), 4 the harness broke, 130 interrupted (resumable).`,
+Exit status: 0 good, 1 a violation of a named system, 2 usage or bad input, 3
+inconclusive (invalid or unjudged trials, a control not as known, a system that
+broke off without a fault), 4 the harness broke, 130 interrupted (resumable).`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(*cobra.Command, []string) error { return nil },
@@ -170,6 +178,7 @@ unjudged trials), 4 the harness broke, 130 interrupted (resumable).`,
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, err) })
 	root.AddCommand(listCommand(p, c), schemaCommand(p, c), showCommand(c), judgeCommand(p, c), reportCommand(p, c))
@@ -189,6 +198,24 @@ unjudged trials), 4 the harness broke, 130 interrupted (resumable).`,
 		return unknown("command", args[0], names)
 	}
 	return root
+}
+
+// version is what the build knows of the source that it was made of.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && v == "(devel)":
+			v += " " + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true" && !strings.Contains(v, "dirty"):
+			v += " (dirty)"
+		}
+	}
+	return v
 }
 
 // flagError names the nearest flag of the command.

@@ -13,8 +13,9 @@ func judgeCommand(p parts, c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "judge FILE",
 		Short: "Judge a stored run again from its evidence",
-		Long: `judge reads the evidence of every trial of a stored run, judges it by the rules of this version, and
-replaces the verdicts that come out otherwise. Evidence is never changed.`,
+		Long: `judge reads the evidence of every trial of a stored run, judges it by the rules
+of this version, and replaces the verdicts that come out otherwise. It names the
+trials whose verdict changed. Evidence is never changed.`,
 		Args: exactly(1, "the file of a run"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			s, err := store.Resume(args[0])

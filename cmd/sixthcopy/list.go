@@ -3,8 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,11 +81,16 @@ func printList(c *console, format string, all []thing) error {
 		e.SetIndent("", "  ")
 		return e.Encode(append([]thing{}, all...))
 	}
-	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	name, kind := 0, 0
 	for _, t := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Kind, t.Summary)
+		name, kind = max(name, len(t.Name)), max(kind, len(t.Kind))
 	}
-	return w.Flush()
+	var b strings.Builder
+	for _, t := range all {
+		hang(&b, fmt.Sprintf("%-*s  %-*s  ", name, t.Name, kind, t.Kind), t.Summary)
+	}
+	_, err := io.WriteString(c.out, b.String())
+	return err
 }
 
 // flagNames lists the flags of a command.

@@ -20,10 +20,10 @@ func reportCommand(p parts, c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Report a stored run",
-		Long: `report prints the tables of a stored run, with trials to look at. The JSON form has
-every cell; it is sixthcopy/report/v1 (JSON Schema: sixthcopy schema --of report).
-A normalised report has no times, machine or run ids; two runs with the same seed
-and versions give the same bytes.`,
+		Long: `report prints the tables of a stored run, with trials to look at. The JSON form
+has every cell; it is sixthcopy/report/v1 (JSON Schema: sixthcopy schema --of
+report). A normalised report has no times, machine or run ids; two runs with the
+same seed and versions give the same bytes.`,
 		Args: exactly(1, "the file of a run"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := oneOf("format", format, "text", "json"); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,11 +54,13 @@ func runCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Drive systems through the boundaries and count what then exists",
-		Long: `run drives real processes through the boundaries and judges them by external state.
+		Long: `run drives real processes through the boundaries and judges them by external
+state.
 
-The suites: quick is one variant of each boundary with its mirror, on six policies; core is one variant of
-each boundary, class and truth, on all policies; full is every variant. Interrupted at a trial's edge, a run
-goes on with --resume and the same --out.`,
+The suites: quick is one variant of each boundary with its mirror, on six
+policies; core is one variant of each boundary, class and truth, on all
+policies; full is every variant. Interrupted at a trial's edge, a run goes on
+with --resume and the same --out.`,
 		Example: `  sixthcopy run
   sixthcopy run --suite core --system ledger --workload refund
   sixthcopy run --boundary crash-restart --workload ./my-workload.yaml`,
@@ -219,9 +222,15 @@ func (o runOptions) chooseWorkloads() ([]bench.Workload, error) {
 			for _, w := range suite {
 				names = append(names, w.Name)
 			}
+			if _, err := os.Stat(name + ".yaml"); err == nil {
+				return nil, usagef("a workload of your own is named by its file, with its ending", "unknown workload %q; did you mean %q?", name, "./"+name+".yaml")
+			}
 			return nil, unknown("workload", name, names)
 		}
 		w, err := workloads.LoadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &ending{misused, err, "name a file that exists, or one that `sixthcopy list workloads` has"}
+		}
 		if err != nil {
 			return nil, &ending{misused, err, "docs/workloads.md has the format"}
 		}
@@ -257,7 +266,12 @@ func (o runOptions) chooseSystems() ([]bench.System, error) {
 	for _, name := range wanted {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return nil, unknown("system", name, names)
+			err := unknown("system", name, names)
+			var e *ending
+			if o.dir == "" && errors.As(err, &e) {
+				e.hint += "; --systems DIR names a folder with more (default: ./systems)"
+			}
+			return nil, err
 		}
 		if !slices.Contains(chosen, all[i]) {
 			chosen = append(chosen, all[i])

@@ -23,8 +23,8 @@ func showCommand(c *console) *cobra.Command {
 		Use:   "show TRIAL",
 		Short: "Show what happened in one trial, in order",
 		Long: `show prints the history of a trial, given by the beginning of its id: who did
-what when, where the strike fell, what was there in the end, what the system said,
-and the verdict.`,
+what when, where the strike fell, what was there in the end, what the system
+said, and the verdict.`,
 		Args: exactly(1, "the id of a trial, or its beginning"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if err := oneOf("format", format, "text", "json"); err != nil {

@@ -84,6 +84,9 @@ func knownSystems(dir string) ([]bench.System, error) {
 	if errors.As(err, &wrong) {
 		return nil, &ending{misused, err, "docs/wire-contract.md has the fields of a manifest"}
 	}
+	if _, there := os.Stat(filepath.Join(dir, "system.yaml")); there == nil && len(manifests) == 0 {
+		return nil, usagef("--systems "+filepath.Dir(filepath.Clean(dir)), "--systems %s is the folder of one system: name the folder above it", dir)
+	}
 	if err == nil && len(manifests) == 0 {
 		err = fmt.Errorf("systems: there is no %s", filepath.Join(dir, "*", "system.yaml"))
 	}
