@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/results/report"
+	"github.com/sixthcopy/sixthcopy/results/store"
 )
 
 // The acceptance tests run the program as a user does, on the whole suite, and read its report. The plan
@@ -72,15 +72,16 @@ func tail(said []byte) []byte {
 	return said[max(0, len(said)-most):]
 }
 
-// coreRun is the core suite on all policies, which the tests share. Its file is gone.
-var coreRun = sync.OnceValues(func() (*finished, error) {
-	dir, err := os.MkdirTemp("", "sixthcopy-core-")
-	if err != nil {
-		return nil, err
-	}
-	f, err := runOnce(dir, 0, "--suite", "core", "--seed", "1")
-	return f, errors.Join(err, os.RemoveAll(dir))
-})
+// coreRun is the core suite on all policies, which the tests share, in coreFolder.
+var (
+	coreRun = sync.OnceValues(func() (f *finished, err error) {
+		if coreFolder, err = os.MkdirTemp("", "sixthcopy-core-"); err != nil {
+			return nil, err
+		}
+		return runOnce(coreFolder, 0, "--suite", "core", "--seed", "1")
+	})
+	coreFolder string
+)
 
 // core returns the shared core run.
 func core(t *testing.T) *finished {
@@ -139,12 +140,14 @@ func TestCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first.text, second.text) {
-		t.Errorf("two runs of one seed differ:\n%s", differences(first, second))
+		t.Errorf("two runs of one seed differ:\n%s", differences(t, first, second))
 	}
 }
 
-// differences counts the cells in which two runs differ, by boundary and variant, and shows the first.
-func differences(a, b *finished) string {
+// differences counts the cells in which two runs differ, by boundary and variant, and shows the first, with
+// the lines of its normalised history that only one of them has.
+func differences(t *testing.T, a, b *finished) string {
+	t.Helper()
 	if len(a.Cells) != len(b.Cells) {
 		return fmt.Sprintf("%d and %d cells", len(a.Cells), len(b.Cells))
 	}
@@ -156,7 +159,7 @@ func differences(a, b *finished) string {
 			continue
 		}
 		if len(places) == 0 {
-			first = string(one) + "\n" + string(other)
+			first = strings.Join([]string{string(one), string(other), "in the one:", without(t, a, b, c.Trial), "in the other:", without(t, b, a, c.Trial)}, "\n")
 		}
 		places[string(c.Boundary)+" "+c.Variant]++
 	}
@@ -165,6 +168,25 @@ func differences(a, b *finished) string {
 		out = append(out, fmt.Sprintf("%s: %d cells", place, places[place]))
 	}
 	return strings.Join(append(out, first), "\n")
+}
+
+// without are the lines of a trial's normalised history in one run that it has not in another.
+func without(t *testing.T, in, out *finished, trial string) string {
+	t.Helper()
+	lines := func(f *finished) []string {
+		s, err := store.Open(f.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		rec, err := s.Trial(trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(string(report.Normalise(rec.History)), "\n")
+	}
+	others := lines(out)
+	return strings.Join(slices.DeleteFunc(lines(in), func(l string) bool { return slices.Contains(others, l) }), "\n")
 }
 
 // TestFull runs every variant on three policies, and on the controls that run beside them.

@@ -32,7 +32,21 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	testscript.Main(m, map[string]func(){"sixthcopy": main})
+	testscript.Main(tidy{m}, map[string]func(){"sixthcopy": main})
+}
+
+// tidy runs the tests and removes what they shared.
+type tidy struct{ m *testing.M }
+
+func (t tidy) Run() int {
+	code := t.m.Run()
+	if coreFolder != "" {
+		if err := os.RemoveAll(coreFolder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return max(code, 1)
+		}
+	}
+	return code
 }
 
 // TestScripts runs the command line as a user does. A mended bug is a stanza of a script under its
