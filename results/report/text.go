@@ -283,7 +283,7 @@ func (p *printer) regret(r *Report) {
 	p.table([]string{"system", "bound exact", "0", "1", "2", "<0", "?", "lucky"},
 		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right}, rows)
 	for _, w := range wrong[:min(listed, len(wrong))] {
-		p.line("%s", w)
+		p.hang("", w)
 	}
 	p.more(len(wrong)-listed, "such classes")
 }
@@ -303,7 +303,7 @@ func (p *printer) controls(r *Report) {
 	p.table([]string{"control", "must show", "came out"}, []tw.Align{tw.AlignLeft, tw.AlignLeft, tw.AlignLeft}, rows)
 	for _, c := range r.Controls {
 		for _, where := range c.Amiss[:min(len(c.Amiss), 5)] {
-			p.line("  %s did not show it in %s", c.System, where)
+			p.hang("  ", fmt.Sprintf("%s did not show it in %s", c.System, where))
 		}
 		p.more(len(c.Amiss)-5, "places")
 	}
