@@ -230,12 +230,10 @@ func lostAnswer(r request, err error) Answer {
 	}
 	how := "the answer could not be read" // no text of the network's: it has port numbers in it
 	switch {
-	case errors.Is(err, syscall.ECONNRESET):
-		how = "the connection was reset"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		how = "the answer was cut short"
-	case errors.Is(err, io.EOF):
-		how = "the connection was closed"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF): // which of the two is seen is the network's matter
+		how = "the connection ended"
 	case errors.Is(err, context.Canceled):
 		how = "the caller left"
 	}

@@ -167,10 +167,8 @@ func broken(resp *http.Response, err error) string {
 	switch {
 	case refusedDial(err):
 		return "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "connection reset by peer"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection closed by peer: EOF"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection reset or closed by peer" // which of the two is seen is the network's matter
 	case err != nil:
 		return "no answer"
 	case resp.StatusCode != http.StatusOK:
