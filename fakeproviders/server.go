@@ -85,12 +85,21 @@ type conn struct {
 
 type connKey struct{}
 
-// Listen opens a front. The server accepts one connection after another, and ConnContext is called in that order.
+// Listen opens a front on a loopback address of its own. The server accepts one connection after another, and
+// ConnContext is called in that order.
 func (p *provider) Listen(link string) (string, error) {
 	l, err := bench.Listen(bench.OwnLoopback())
 	if err != nil {
 		return "", fmt.Errorf("front %s: %w", link, err)
 	}
+	if err := p.Serve(link, l); err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	return l.Addr().String(), nil
+}
+
+// Serve opens a front on a listener, which Close then closes.
+func (p *provider) Serve(link string, l net.Listener) error {
 	accepted := 0
 	srv := &http.Server{
 		Handler:  http.HandlerFunc(p.serve),
@@ -119,11 +128,11 @@ func (p *provider) Listen(link string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return "", errors.Join(fmt.Errorf("front %s: the provider is closed", link), l.Close())
+		return fmt.Errorf("front %s: the provider is closed", link)
 	}
 	p.fronts = append(p.fronts, srv)
 	go srv.Serve(l) // ends with Close
-	return l.Addr().String(), nil
+	return nil
 }
 
 // Parse reads a request in business terms.
