@@ -12,6 +12,7 @@ type BoundFacts struct {
 	AskedAgain      bool    // a later turn says the same words without `continues`: asked again, or wanted twice
 	HoursPass       float64 // between the first attempt and the repair
 	ProviderFailure bool    // the provider itself answered a failure, which it may have stored under the key
+	ProviderCrash   bool    // in some member the provider crashed, and may have left the key in use
 }
 
 // FactsOf reads the facts of a trial's class from its workload and its planned fault. The plan calls it
@@ -21,6 +22,7 @@ func FactsOf(w EvidenceWorkload, f EvidenceFault) BoundFacts {
 		NothingGetsIn:   f.Extent == "intent" || f.Extent == "forever",
 		HoursPass:       f.HoursPass,
 		ProviderFailure: f.ProviderFailure,
+		ProviderCrash:   f.ProviderCrash,
 	}
 	switch {
 	case f.Boundary == NoFault:
@@ -66,11 +68,13 @@ func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 //
 //	no effects declared, denied before anything was sent, or the
 //	only member's truth is told                                     exact
+//	no room for all that the goal asks for                          safe
 //	nothing gets through for good                                   safe
 //	asked again, or wanted twice, and nobody says which,
 //	where there can be more than one                                safe
 //	withdrawn                                                       exact with a usable look-up, else safe
-//	key replayable at that hour, not answered by a stored failure   exact
+//	key replayable at that hour: not answered by a stored failure,
+//	not dropped by one, not left in use by a crash                  exact
 //	usable look-up                                                  exact
 //	unique constraint, or naturally idempotent                      exact
 //	else                                                            safe
@@ -81,7 +85,8 @@ func askedAgain(w EvidenceWorkload, b Boundary, struck EvidenceIntent) bool {
 // unique constraint lets there be one effect only, equal words cannot want a second, so they ask again.
 func Bound(advertised, actual BoundTerms, f BoundFacts) Mark {
 	t := kept(advertised, actual)
-	key := t.KeyHours > 0 && f.HoursPass <= t.KeyHours && !(t.SavesFailures && f.ProviderFailure)
+	key := t.KeyHours > 0 && f.HoursPass <= t.KeyHours && !((t.SavesFailures || t.Breaks.ForgetsOnError) && f.ProviderFailure) &&
+		!(t.Breaks.ClaimsStay && f.ProviderCrash)
 	exactIf := func(is bool) Mark {
 		if is {
 			return MarkExact
@@ -92,6 +97,8 @@ func Bound(advertised, actual BoundTerms, f BoundFacts) Mark {
 	switch {
 	case f.NoEffects, f.Denied:
 		return MarkExact
+	case t.Short && !f.Withdrawn:
+		return MarkSafe
 	case f.Told != "" && !outOfReach:
 		return MarkExact
 	case f.NothingGetsIn, f.AskedAgain && !t.NaturallyIdempotent && !t.Unique:
@@ -116,11 +123,18 @@ func LedgerOwesBound(advertised, actual BoundTerms) bool {
 // kept is what a system can build on: of each dimension the weaker of what is said and what is so.
 func kept(said, is BoundTerms) BoundTerms {
 	t := BoundTerms{
-		KeyHours:            min(said.KeyHours, is.KeyHours),
-		SavesFailures:       said.SavesFailures || is.SavesFailures,
-		Unique:              said.Unique && is.Unique,
-		LookUp:              "none",
+		KeyHours:      min(said.KeyHours, is.KeyHours),
+		SavesFailures: said.SavesFailures || is.SavesFailures,
+		Unique:        said.Unique && is.Unique,
+		LookUp:        "none",
+		Breaks: KeyBreaks{
+			ClaimsStay:     said.Breaks.ClaimsStay || is.Breaks.ClaimsStay,
+			ForgetsOnError: said.Breaks.ForgetsOnError || is.Breaks.ForgetsOnError,
+			Shared:         said.Breaks.Shared || is.Breaks.Shared,
+			LatestOnly:     said.Breaks.LatestOnly || is.Breaks.LatestOnly,
+		},
 		NaturallyIdempotent: said.NaturallyIdempotent && is.NaturallyIdempotent,
+		Short:               said.Short || is.Short,
 	}
 	if lookUpRank(is.LookUp) >= lookUpRank(said.LookUp) {
 		t.LookUp = said.LookUp
@@ -159,6 +173,7 @@ type plainTerms struct {
 	savesFailures, unique, natural, byAny bool
 	lookUp                                int
 	commitsWithin                         float64
+	breaks                                KeyBreaks
 }
 
 func (t BoundTerms) plain() plainTerms {
@@ -170,6 +185,7 @@ func (t BoundTerms) plain() plainTerms {
 		byAny:         t.byAttributes() && lookUpRank(t.LookUp) > 0,
 		lookUp:        lookUpRank(t.LookUp),
 		commitsWithin: math.Inf(1),
+		breaks:        t.Breaks,
 	}
 	if t.CommitsWithin != nil {
 		p.commitsWithin = *t.CommitsWithin

@@ -103,8 +103,8 @@ func evidenceFault(t Trial) EvidenceFault {
 		extent = "exchange"
 	}
 	return EvidenceFault{Boundary: f.Boundary, Strike: f.Variant, Truth: f.Truth, Intent: t.Struck,
-		HoursPass:          f.Pass.Hours(t.Contract.Actual.Key.Retention).Hours(),
-		ProofOfNonDelivery: t.Shown.Told && f.NonDelivery, TruthTold: t.Shown.Told, ProviderFailure: t.Shown.ProviderFailure, Extent: extent}
+		HoursPass:          t.Contract.Passes(f.Pass).Hours(),
+		ProofOfNonDelivery: t.Shown.Told && f.NonDelivery, TruthTold: t.Shown.Told, ProviderFailure: t.Shown.ProviderFailure, ProviderCrash: t.Shown.ProviderCrash, Extent: extent}
 }
 
 // condenser walks a history once, from its first event to its last.

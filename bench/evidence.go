@@ -55,6 +55,17 @@ type BoundTerms struct {
 	LookUpBy            string   `json:"look_up_by,omitempty"`     // identity (default) or attributes
 	CommitsWithin       *float64 `json:"commits_within,omitempty"` // hours; nil: without limit
 	NaturallyIdempotent bool     `json:"naturally_idempotent,omitempty"`
+
+	Breaks KeyBreaks `json:"breaks,omitzero"`
+	Short  bool      `json:"short,omitempty"` // there is no room for all that the goal asks for
+}
+
+// KeyBreaks are weaknesses of a key that show in some cells only.
+type KeyBreaks struct {
+	ClaimsStay     bool `json:"claims_stay,omitempty"`      // a crash of the provider leaves the key in use
+	ForgetsOnError bool `json:"forgets_on_error,omitempty"` // a failure drops the record of what was committed
+	Shared         bool `json:"shared,omitempty"`           // another account's equal key is the same key
+	LatestOnly     bool `json:"latest_only,omitempty"`      // the next key makes the provider forget this one
 }
 
 // EvidenceFault is the fault as planned.
@@ -65,6 +76,7 @@ type EvidenceFault struct {
 	Intent             string   `json:"intent"`   // the one struck
 	HoursPass          float64  `json:"hours_pass,omitempty"`
 	ProofOfNonDelivery bool     `json:"proof_of_non_delivery,omitempty"`
+	ProviderCrash      bool     `json:"provider_crash,omitempty"`   // in some member of the class the provider crashes
 	ProviderFailure    bool     `json:"provider_failure,omitempty"` // a failure answered by the provider itself
 	Extent             string   `json:"extent,omitempty"`           // exchange (default), intent, forever
 	TruthTold          bool     `json:"truth_told,omitempty"`       // the class has one member only, and what is observed tells its truth

@@ -207,19 +207,6 @@ const (
 	DaysLater  Passage = "days later"  // three days past it
 )
 
-// Hours returns the virtual hours that pass under a retention.
-func (p Passage) Hours(retention time.Duration) time.Duration {
-	switch p {
-	case JustInside:
-		return retention - time.Minute
-	case JustPast:
-		return retention + time.Minute
-	case DaysLater:
-		return retention + 72*time.Hour
-	}
-	return 0
-}
-
 // Shows is what the system's outermost link shows of a strike. Equal declarations, with equal extent,
 // hours and knobs, are one class (see ClassOf).
 type Shows string

@@ -148,6 +148,7 @@ type ToolServers interface {
 type Tool interface {
 	Name() string
 	ReadOnly() bool
+	Class() string // of the effects that a call makes; "" for reads
 	TakesRef() bool
 	// LookUp names the tool that finds an effect of this one again, and the argument that takes the
 	// reference ("" where it finds by business attributes only, or there is no look-up).

@@ -1,6 +1,9 @@
 package bench
 
-import "sort"
+import (
+	"sort"
+	"time"
+)
 
 // offers are the workload's tools as the system is given them: each with its address, and with as much of
 // the advertised contract as the tool lets through.
@@ -16,9 +19,9 @@ func (st *stage) offers() []OfferedTool {
 			TakesKey: use.Key == KeyArgument, TakesRef: tool.TakesRef(), ReadOnly: tool.ReadOnly(), Annotations: use.Annotations,
 			Arguments: tool.Arguments(use)}
 		if !tool.ReadOnly() {
-			o.Contract = OfferedContract{Unique: len(terms.Unique) > 0, NaturallyIdempotent: terms.NaturallyIdempotent}
+			o.Contract = OfferedContract{Unique: len(terms.Unique[tool.Class()]) > 0, NaturallyIdempotent: terms.NaturallyIdempotent}
 			if use.Key == KeyArgument {
-				o.Contract.KeyRetentionS = terms.Key.Retention.Seconds()
+				o.Contract.KeyRetentionS = terms.Promises().Seconds()
 				o.Contract.SavesFailures = terms.Key.Saves == "executed"
 			}
 			if look, argument := tool.LookUp(); look != "" && terms.LookUp.Kind != "" {
@@ -50,17 +53,20 @@ func address(t Transport, link string) string {
 	return "http://" + link + "/mcp"
 }
 
-// contractFor condenses a contract to what judging needs, as the system is given it. keyReaches is false
+// contractFor condenses a contract to what judging needs for effects of a class, as the system is given it. keyReaches is false
 // where the system cannot repeat the key (the tool sends none, or its server mints one for each call),
 // lookUpReaches where no look-up tool is offered that takes the intent's reference.
-func contractFor(c Contract, keyReaches, lookUpReaches bool) EvidenceContract {
-	said, is := boundTerms(c.Advertised), boundTerms(c.Actual)
+func contractFor(c Contract, class string, keyReaches, lookUpReaches bool) EvidenceContract {
+	said, is := boundTerms(c.Advertised, class, c.Advertised.Promises()), boundTerms(c.Actual, class, c.Actual.Keeps())
+	if is.KeyHours > said.KeyHours {
+		is.KeyHours = said.KeyHours // kept for longer than promised: no promise is broken
+	}
 	if c.Actual.LookUp.Lag > c.Advertised.LookUp.Lag && is.LookUp == "bounded" {
 		is.LookUp = "lags" // later than documented: a negative answer proves nothing
 	}
 	for _, t := range []*BoundTerms{&said, &is} {
 		if !keyReaches {
-			t.KeyHours, t.SavesFailures = 0, false
+			t.KeyHours, t.SavesFailures, t.Breaks = 0, false, KeyBreaks{}
 		}
 		if !lookUpReaches {
 			t.LookUp, t.LookUpBy = "none", ""
@@ -73,10 +79,12 @@ func contractFor(c Contract, keyReaches, lookUpReaches bool) EvidenceContract {
 	return ec
 }
 
-func boundTerms(t Terms) BoundTerms {
-	b := BoundTerms{Unique: len(t.Unique) > 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
+func boundTerms(t Terms, class string, holds time.Duration) BoundTerms {
+	b := BoundTerms{Unique: len(t.Unique[class]) > 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
 	if t.Key.Location != "" {
-		b.KeyHours, b.SavesFailures = t.Key.Retention.Hours(), t.Key.Saves == "executed"
+		b.KeyHours, b.SavesFailures = holds.Hours(), t.Key.Saves == "executed"
+		b.Breaks = KeyBreaks{ClaimsStay: t.Key.InFlight == "durable", ForgetsOnError: t.Key.ForgetsOnError,
+			Shared: t.Key.Scope == "everybody", LatestOnly: t.Key.LatestOnly}
 	}
 	if b.LookUp == "" {
 		b.LookUp = "none"

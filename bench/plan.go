@@ -73,7 +73,7 @@ func MakePlan(s PlanSpec) (Plan, error) {
 		chosen := s.choose(w, contract, classes)
 		for _, sys := range s.Systems {
 			plan.add(s, Trial{Workload: w, Contract: contract, Fault: Fault{Boundary: NoFault, Variant: "control", Truth: TruthNone},
-				System: sys.Name, Kind: sys.Kind, Bound: MarkExact, Offered: terms})
+				System: sys.Name, Kind: sys.Kind, Bound: controlBound(terms), Offered: terms})
 		}
 		for _, f := range s.Faults {
 			placed, shaped, reason := place(f, w, contract, s.Tools)
@@ -100,6 +100,14 @@ func MakePlan(s PlanSpec) (Plan, error) {
 		plan.Classes = append(plan.Classes, sortedClasses(classes)...)
 	}
 	return plan, nil
+}
+
+// controlBound is the best that can be had where no fault strikes.
+func controlBound(terms EvidenceContract) Mark {
+	if terms.Advertised.Short {
+		return MarkSafe
+	}
+	return MarkExact
 }
 
 // choose names the faults that the suite runs on a workload: quick, one variant for each boundary with its
@@ -143,6 +151,16 @@ func (s PlanSpec) wants(b Boundary) bool {
 
 // name is a fault's name in a class: boundary and variant.
 func (f Fault) name() string { return string(f.Boundary) + " " + f.Variant }
+
+// crashes tells whether the provider crashes under the struck call.
+func (f Fault) crashes() bool {
+	for _, a := range f.Meets {
+		if a.Act == CrashAct {
+			return true
+		}
+	}
+	return false
+}
 
 // truthKind is what is so at the strike, and whether what is in work will come to be.
 func (f Fault) truthKind() string {
@@ -213,13 +231,13 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 		switch tool := tools[in.Call.Tool]; {
 		case len(in.Slots) == 0:
 			return f, w, "a read has no effect that could be wanted twice"
-		case c.Advertised.NaturallyIdempotent || len(c.Advertised.Unique) > 0:
+		case c.Advertised.NaturallyIdempotent || tool != nil && len(c.Advertised.Unique[tool.Class()]) > 0:
 			return f, w, "there can be only one effect of the same words, so nobody can want a second"
 		case tool != nil && leastDisagreement(in.Slots, tool.Parse(in.Call.Args)) > 0:
 			return f, w, "the same words do not ask for an equal effect the second time"
 		}
 	}
-	if limit := c.Actual.CommitsWithin; f.Pass != "" && f.Truth == TruthInFlight && limit != nil && *limit < f.Pass.Hours(c.Actual.Key.Retention) {
+	if limit := c.Actual.CommitsWithin; f.Pass != "" && f.Truth == TruthInFlight && limit != nil && *limit < c.Passes(f.Pass) {
 		return f, w, "the contract lets no call commit as late as that"
 	}
 	if len(in.Slots) == 0 { // a read: there is nothing to commit, so both truths are one
@@ -362,6 +380,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 		class.Members = append(class.Members, f.name())
 		class.Truths = append(class.Truths, placed.truthKind())
 		class.Shown.ProviderFailure = class.Shown.ProviderFailure || placed.ProviderFailure
+		class.Shown.ProviderCrash = class.Shown.ProviderCrash || placed.crashes()
 		class.Shown.Told = len(class.Members) == 1 && (placed.NonDelivery || placed.Tells)
 	}
 	terms := offered(w, c, tools)
@@ -460,13 +479,32 @@ func disagreements(match, unit map[string]any) int {
 // offered is a contract as far as the tools of a workload let it through to the system.
 func offered(w Workload, c Contract, tools map[string]Tool) EvidenceContract {
 	call := w.intent(struckIntents(w)[0]).Call
-	reaches := false
+	reaches, class := false, ""
 	if tool := tools[call.Tool]; tool != nil {
+		class = tool.Class()
 		name, argument := tool.LookUp()
 		_, has := w.Tools[name]
 		reaches = has && argument != "" && tool.TakesRef()
 	}
-	return contractFor(c, w.Tools[call.Tool].Key == KeyArgument, reaches)
+	terms := contractFor(c, class, w.Tools[call.Tool].Key == KeyArgument, reaches)
+	terms.Advertised.Short = c.Actual.Capacity > 0 && wanted(w) > c.Actual.Capacity
+	if terms.Actual != nil {
+		terms.Actual.Short = terms.Advertised.Short
+	}
+	return terms
+}
+
+// wanted is how many effects of the struck intent the goal asks for.
+func wanted(w Workload) int {
+	n := 0
+	for _, s := range w.intent(struckIntents(w)[0]).Slots {
+		if count, ok := w.Outcomes[0].Counts[s.Name]; ok {
+			n += count
+		} else if w.Outcomes[0].Word == "all" {
+			n += s.Count
+		}
+	}
+	return n
 }
 
 // workloadEvidence is a workload as the judge sees it, with the decisions that came of it.

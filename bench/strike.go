@@ -211,7 +211,7 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 	case RunOutTime:
 		return st.runOut(ctx, p)
 	case LetTimePass:
-		return st.advance(ctx, st.clock.Now().Add(st.trial.Fault.Pass.Hours(st.trial.Contract.Actual.Key.Retention)))
+		return st.advance(ctx, st.clock.Now().Add(st.trial.Contract.Passes(st.trial.Fault.Pass)))
 	case RestartAgent:
 		return nil // done when the struck call is over
 	}

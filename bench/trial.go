@@ -21,6 +21,7 @@ type Trial struct {
 type Shown struct {
 	Told            bool `json:"told,omitempty"`             // one member only, and what is shown tells its truth
 	ProviderFailure bool `json:"provider_failure,omitempty"` // some member is a failure of the provider's own
+	ProviderCrash   bool `json:"provider_crash,omitempty"`   // in some member the provider crashes
 }
 
 // Record is what a trial leaves behind: first the evidence, then the verdict.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/store"
@@ -27,7 +28,9 @@ type exchange struct {
 	key      *store.Key // record to be kept under its key; nil: no key
 	claim    *claim     // its claim on the key, while it has one
 	claimed  claimID
-	original string // request that the answer is a replay of
+	original string         // request that the answer is a replay of, or that this one goes on from
+	replayed bool           // the answer comes from a key's record
+	prior    []store.Object // what an earlier try under the key made: execute makes the rest
 }
 
 // run carries the exchange to its end and says what to do to its connection.
@@ -151,6 +154,9 @@ func (x *exchange) execute() (answer, error) {
 	x.p.mu.Lock()
 	x.tx = x.p.store.Begin()
 	x.p.mu.Unlock()
+	if _, rest := x.p.kind.(interface{ makesTheRest() }); len(x.prior) > 0 && !rest {
+		return x.p.kind.current(x.prior), nil // all of it had been made, and only the answer was a failure
+	}
 	ans, err := x.p.kind.execute(x)
 	if err != nil && x.gone() {
 		return ans, errDead // the store was dropped under it
@@ -174,10 +180,11 @@ func (x *exchange) commit(ans answer) ([]store.Object, error) {
 	made := x.tx.Added()
 	now := x.p.clock.Now()
 	if x.key != nil {
-		k := x.record(ans, store.Done)
-		for _, o := range made {
-			k.Objects = append(k.Objects, o.ID)
+		state := store.Done
+		if ans.partly {
+			state = store.Partly
 		}
+		k := x.record(ans, state, made)
 		x.tx.SaveKey(k)
 	}
 	if err := x.tx.Commit(now); err != nil {
@@ -189,32 +196,61 @@ func (x *exchange) commit(ans answer) ([]store.Object, error) {
 	return made, x.release(true)
 }
 
-// record is the key's record with an answer.
-func (x *exchange) record(ans answer, state string) store.Key {
+// record is the key's record with an answer, and with what was made under it.
+func (x *exchange) record(ans answer, state string, made []store.Object) store.Key {
 	k := *x.key
+	for _, o := range slices.Concat(x.prior, made) {
+		k.Objects = append(k.Objects, o.ID)
+	}
 	k.State, k.Status, k.Body, k.Done = state, ans.status, ans.body, x.p.clock.Now()
 	k.Header = http.Header{"Content-Type": {ans.kind}}
 	return k
 }
 
 // fail answers with a failure of the provider's own. What was made stays; the failure is kept under the key
-// where the contract keeps failures of the execution (rate limits and conflicts come before it).
+// where the contract keeps failures of the execution (rate limits and conflicts come before it), or is noted
+// where a retry is to go on from it.
 func (x *exchange) fail(act bench.Action, made []store.Object) (bench.Action, answer, error) {
-	ans := x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure", message: "An error occurred with our connection to the service."})
+	ans := x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure", message: providerFailure})
 	before := act.Status == http.StatusTooManyRequests || act.Status == http.StatusConflict || act.Status == http.StatusUnauthorized
+	t := x.p.terms.Key
 	x.p.mu.Lock()
 	defer x.p.mu.Unlock()
 	if x.life != x.p.life {
 		return act, answer{}, errDead
 	}
-	if x.key == nil || before || x.p.terms.Key.Saves != "executed" {
-		return bench.Action{Act: bench.Pass}, ans, nil
+	pass := bench.Action{Act: bench.Pass}
+	switch {
+	case x.key == nil || before:
+		return pass, ans, nil
+	case t.ForgetsOnError:
+		return pass, ans, errors.Join(x.p.store.DropKey(x.key.Scope, x.key.Name), x.release(true))
+	case t.Saves == "executed":
+		return pass, ans, errors.Join(x.p.store.SaveKey(x.record(ans, store.Failed, made)), x.release(true))
+	case t.Saves == "resumes":
+		state := store.Failed
+		if len(x.prior)+len(made) > 0 {
+			state = store.Partly
+		}
+		return pass, ans, errors.Join(x.p.store.SaveKey(x.record(ans, state, made)), x.release(true))
 	}
-	k := x.record(ans, store.Failed)
-	for _, o := range made {
-		k.Objects = append(k.Objects, o.ID)
+	return pass, ans, nil
+}
+
+const providerFailure = "An error occurred with our connection to the service."
+
+// keep saves an answer that commits nothing more, where the contract keeps such: a refusal that the execution
+// itself came to, or the end of what an earlier try under the key had begun. It needs the provider's lock.
+func (x *exchange) keep(ans answer) (kept bool, err error) {
+	saves := x.p.terms.Key.Saves
+	switch {
+	case x.key == nil:
+	case ans.executed && (saves == "executed" || saves == "final"):
+		return true, x.p.store.SaveKey(x.record(ans, store.Failed, nil))
+	case len(x.prior) > 0 && ans.status/100 == 2:
+		return true, x.p.store.SaveKey(x.record(ans, store.Done, nil))
 	}
-	return bench.Action{Act: bench.Pass}, ans, errors.Join(x.p.store.SaveKey(k), x.release(true))
+	return false, nil
 }
 
 // silent ends an exchange whose answer commits nothing: replay, conflict, refusal, read, mirror.
@@ -223,7 +259,8 @@ func (x *exchange) silent(ans answer) (bench.Action, answer, error) {
 		x.tx.Rollback()
 	}
 	x.p.mu.Lock()
-	err := x.release(false)
+	kept, err := x.keep(ans)
+	err = errors.Join(err, x.release(kept))
 	x.p.mu.Unlock()
 	if err != nil {
 		return bench.Action{}, ans, err
@@ -238,7 +275,7 @@ func (x *exchange) silent(ans answer) (bench.Action, answer, error) {
 	switch act.Act {
 	case bench.Fail:
 		return bench.Action{Act: bench.Pass}, x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure",
-			message: "An error occurred with our connection to the service."}), nil
+			message: providerFailure}), nil
 	case bench.Rollback: // there is nothing to roll back
 		act = bench.Action{Act: bench.Pass}
 	}
@@ -276,6 +313,29 @@ func (x *exchange) look(fits func(store.Object) bool) ([]store.Object, error) {
 		}
 	}
 	return found, nil
+}
+
+// rival is an object of the call's class, still there, that is in the way of another with the same values
+// in the attributes that the contract makes unique; nil: there is none.
+func (x *exchange) rival() (*store.Object, error) {
+	unique := x.p.terms.Unique[x.call.Class]
+	if len(unique) == 0 {
+		return nil, nil
+	}
+	all, err := x.tx.Objects()
+	if err != nil {
+		return nil, err
+	}
+	now := x.p.clock.Now()
+	for _, o := range all {
+		if o.Class != x.call.Class || slices.ContainsFunc(unique, func(name string) bool { return o.Attrs[name] != x.call.Attrs[name] }) {
+			continue
+		}
+		if end, ended := x.p.endOf(o, all); !ended || end.After(now) {
+			return &o, nil
+		}
+	}
+	return nil, nil
 }
 
 // findsByReference says whether the contract has a look-up by reference.

@@ -21,7 +21,9 @@ type Kind interface {
 	// Parse reads a request in business terms. It never fails: what it cannot read has no class.
 	Parse(r bench.RawRequest) bench.Call
 
-	// execute carries out a request in x's transaction and renders the answer. It may run twice.
+	// execute carries out a request in x's transaction and renders the answer. It may run twice. A kind
+	// that makes several objects of one request, of which a try may make a part, says so by a method
+	// makesTheRest and leaves out what x.prior has.
 	execute(x *exchange) (answer, error)
 	// current renders the answer to a mutation from what it made, as it is now.
 	current(objects []store.Object) answer

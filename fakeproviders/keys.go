@@ -2,9 +2,14 @@ package fakeproviders
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/store"
@@ -18,7 +23,8 @@ type claim struct {
 	done chan struct{} // closed when the work is over, however it ended
 }
 
-// keyOf reads the idempotency key at a location like "header:Idempotency-Key" or "body:clientToken".
+// keyOf reads the idempotency key at a location like "header:Idempotency-Key", "body:clientToken" (JSON),
+// "form:ClientToken" or "query:requestId", as it was sent.
 func keyOf(location string, r bench.RawRequest) string {
 	place, name, _ := strings.Cut(location, ":")
 	switch place {
@@ -26,6 +32,28 @@ func keyOf(location string, r bench.RawRequest) string {
 		return strings.TrimSpace(r.Header.Get(name))
 	case "body":
 		return text(fields(r.Body), name)
+	case "form":
+		if f, err := url.ParseQuery(string(r.Body)); err == nil {
+			return f.Get(name)
+		}
+	case "query":
+		_, query := target(r)
+		return query.Get(name)
+	}
+	return ""
+}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+
+// keyProblem says what is wrong with a key as it was sent, "" if nothing is.
+func keyProblem(t bench.KeyTerms, key string) string {
+	switch {
+	case t.MaxLength > 0 && len(key) > t.MaxLength:
+		return fmt.Sprintf("The idempotency key has %d characters; the limit is %d.", len(key), t.MaxLength)
+	case t.Syntax == "uuid" && !uuid.MatchString(key):
+		return fmt.Sprintf("The idempotency key must be a UUID, not %.60q.", key)
+	case t.Syntax == "sf-string" && (len(key) < 2 || key[0] != '"' || key[len(key)-1] != '"'):
+		return fmt.Sprintf("The idempotency key must be a quoted string, not %.60q.", key)
 	}
 	return ""
 }
@@ -36,15 +64,25 @@ func fingerprint(t bench.KeyTerms, r bench.RawRequest) string {
 	if t.Fingerprint == "none" || t.Fingerprint == "" {
 		return ""
 	}
+	place, name, _ := strings.Cut(t.Location, ":")
 	params := string(r.Body)
 	if m := fields(r.Body); m != nil {
-		if place, name, _ := strings.Cut(t.Location, ":"); place == "body" {
+		for _, left := range t.Ignores {
+			delete(m, left)
+		}
+		if place == "body" {
 			delete(m, name)
 		}
 		if b, err := json.Marshal(m); err == nil {
 			params = string(b)
 		}
 	} else if form, err := url.ParseQuery(params); err == nil {
+		for _, left := range t.Ignores {
+			form.Del(left)
+		}
+		if place == "form" {
+			form.Del(name)
+		}
 		params = form.Encode()
 	}
 	if t.Fingerprint == "params+path" {
@@ -54,29 +92,52 @@ func fingerprint(t bench.KeyTerms, r bench.RawRequest) string {
 	return digest(params)
 }
 
-// scopeOf is the space in which the request's key is unique.
-func scopeOf(t bench.KeyTerms, c bench.Call) string {
-	if t.Scope != "cluster" {
-		return c.Principal
+// scopeOf is the space in which the request's key is unique. A kind with parts of its own names them by
+// scoped; other parts are attributes of the call.
+func (x *exchange) scopeOf(t bench.KeyTerms) string {
+	if t.Scope == "everybody" {
+		return ""
 	}
-	cluster, _ := c.Attrs["cluster"].(string)
-	if cluster == "" {
-		cluster = "default"
+	scope := x.call.Principal
+	_, parts, _ := strings.Cut(t.Scope, "+")
+	for part := range strings.SplitSeq(parts, "+") {
+		if part == "" {
+			continue
+		}
+		value := ""
+		if k, ok := x.p.kind.(interface {
+			scoped(part string, r bench.RawRequest, c bench.Call) string
+		}); ok {
+			value = k.scoped(part, x.raw, x.call)
+		} else if part == "path" {
+			value, _, _ = strings.Cut(x.raw.Path, "?")
+		} else if v, ok := x.call.Attrs[part]; ok {
+			value = fmt.Sprint(v)
+		}
+		scope += "/" + value
 	}
-	return c.Principal + "/" + cluster
+	return scope
 }
 
 // take looks the request's key up and claims it. It returns an answer if the key has one already.
 func (x *exchange) take() (*answer, error) {
 	t := x.p.terms.Key
-	if t.Location == "" || x.call.Key == "" {
+	if t.Location == "" || !x.call.Mutating {
 		return nil, nil
 	}
-	if t.MaxLength > 0 && len(x.call.Key) > t.MaxLength {
-		a := x.p.kind.refuse(invalid("idempotency key", "The idempotency key has %d characters; the limit is %d.", len(x.call.Key), t.MaxLength))
+	if x.call.Key == "" {
+		if !t.Required {
+			return nil, nil
+		}
+		a := x.p.kind.refuse(refusal{status: http.StatusBadRequest, code: "idempotency_key_missing", param: t.Location,
+			message: "This operation needs an idempotency key: " + t.Location + "."})
 		return &a, nil
 	}
-	id := claimID{scopeOf(t, x.call), x.call.Key}
+	if problem := keyProblem(t, keyOf(t.Location, x.raw)); problem != "" {
+		a := x.p.kind.refuse(invalid("idempotency key", "%s", problem))
+		return &a, nil
+	}
+	id := claimID{x.scopeOf(t), x.call.Key}
 	print := fingerprint(t, x.raw)
 	for {
 		x.p.mu.Lock()
@@ -107,7 +168,14 @@ func (x *exchange) take() (*answer, error) {
 	}
 }
 
-// claimOrAnswer needs the provider's lock, and no claim on id.
+// claimOrAnswer needs the provider's lock, and no claim on id. The states of a key are absent (no record, or
+// one past its time), in flight, done, partly done and failed; what comes of each:
+//
+//	absent       claimed, executed
+//	in flight    in use: only a note of an earlier life can be met here
+//	done         answered from the record
+//	partly done  answered from the record; under "resumes" the rest is executed
+//	failed       answered from the record; under "resumes" executed again
 func (x *exchange) claimOrAnswer(id claimID, print string) (*answer, error) {
 	t := x.p.terms.Key
 	k, err := x.p.store.Key(id.scope, id.key)
@@ -115,27 +183,39 @@ func (x *exchange) claimOrAnswer(id claimID, print string) (*answer, error) {
 		return nil, err
 	}
 	if k != nil {
-		start := k.Created
-		if t.ClockStart == "completed" && k.State != store.InFlight {
-			start = k.Done
+		until, err := x.p.keptUntil(k)
+		if err != nil {
+			return nil, err
 		}
-		if x.p.clock.Now().Sub(start) > t.Retention {
-			k = nil // past its retention: the key is new again
+		if x.p.clock.Now().After(until) {
+			k = nil
 		}
 	}
+	created := x.p.clock.Now()
 	switch {
 	case k == nil:
-	case k.State == store.InFlight: // noted by an earlier life
+	case k.State == store.InFlight:
 		a := x.inUse()
 		return &a, nil
 	case k.Fingerprint != print && t.Mismatch != "silent":
 		a := x.mismatch(k)
 		return &a, nil
+	case t.Saves == "resumes" && k.State != store.Done:
+		created = k.Created
+		if x.prior, err = x.p.made(k); err != nil {
+			return nil, err
+		}
+		x.original = k.Request
 	default:
 		a, err := x.replay(k)
 		return &a, err
 	}
-	x.key = &store.Key{Scope: id.scope, Name: id.key, State: store.InFlight, Fingerprint: print, Request: x.name, Created: x.p.clock.Now()}
+	if t.LatestOnly {
+		if err := x.p.store.DropOtherKeys(id.scope, id.key); err != nil {
+			return nil, err
+		}
+	}
+	x.key = &store.Key{Scope: id.scope, Name: id.key, State: store.InFlight, Fingerprint: print, Request: x.name, Created: created}
 	if t.InFlight == "durable" {
 		if err := x.p.store.SaveKey(*x.key); err != nil {
 			return nil, err
@@ -145,6 +225,68 @@ func (x *exchange) claimOrAnswer(id claimID, print string) (*answer, error) {
 	x.claimed = id
 	x.p.claims[id] = x.claim
 	return nil, nil
+}
+
+// keptUntil is the last moment at which a key's record counts. It needs the provider's lock.
+func (p *provider) keptUntil(k *store.Key) (time.Time, error) {
+	t := p.terms.Key
+	switch {
+	case k.State == store.InFlight && t.ClaimFor > 0:
+		return k.Created.Add(t.ClaimFor), nil
+	case k.State == store.Failed && t.FailedFor > 0:
+		return k.Done.Add(t.FailedFor), nil
+	case t.ClockStart == "completed" && k.State != store.InFlight:
+		return k.Done.Add(t.Retention), nil
+	}
+	until := k.Created.Add(t.Retention)
+	if t.ClockStart != "resource-end" || k.State == store.InFlight || len(k.Objects) == 0 {
+		return until, nil
+	}
+	all, err := p.store.Objects()
+	if err != nil {
+		return until, err
+	}
+	var last time.Time
+	for _, o := range all {
+		if !slices.Contains(k.Objects, o.ID) {
+			continue
+		}
+		end, ended := p.endOf(o, all)
+		if !ended {
+			return until, nil
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	if end := last.Add(t.AfterEnd); end.Before(until) {
+		until = end
+	}
+	return until, nil
+}
+
+// endOf is when an object ended, or will by itself: when an effect of all undid it, or when its time was up.
+// The second result is false for one that does not end.
+func (p *provider) endOf(o store.Object, all []store.Object) (time.Time, bool) {
+	var end time.Time
+	if p.terms.Closes > 0 {
+		end = o.At.Add(p.terms.Closes)
+	}
+	for _, other := range all {
+		if other.Undoes == o.ID && (end.IsZero() || other.At.Before(end)) {
+			end = other.At
+		}
+	}
+	return end, !end.IsZero()
+}
+
+// made lists what was made under a key. It needs the provider's lock.
+func (p *provider) made(k *store.Key) ([]store.Object, error) {
+	all, err := p.store.Objects()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(o store.Object) bool { return !slices.Contains(k.Objects, o.ID) }), nil
 }
 
 // inUse answers a key whose first request is in work. There is no record yet that this could be bound to.
@@ -160,6 +302,8 @@ func (x *exchange) mismatch(k *store.Key) answer {
 			k.Name + "' if you meant to execute a different request."}
 	if x.p.terms.Key.Mismatch == "conflict" {
 		r.status, r.code, r.existing = http.StatusConflict, "idempotency_conflict", k.Objects
+	} else if status, err := strconv.Atoi(x.p.terms.Key.Mismatch); err == nil {
+		r.status = status
 	}
 	a := x.p.kind.refuse(r)
 	a.existing, a.dedup = first(k.Objects), true
@@ -170,30 +314,35 @@ func (x *exchange) mismatch(k *store.Key) answer {
 func (x *exchange) replay(k *store.Key) (answer, error) {
 	t := x.p.terms.Key
 	a := answer{status: k.Status, kind: first(k.Header["Content-Type"]), body: k.Body}
-	if t.Replay == "current" && k.State == store.Done {
-		all, err := x.p.store.Objects()
+	if k.State != store.Failed && t.Replay != "stored" {
+		made, err := x.p.made(k)
 		if err != nil {
 			return a, err
 		}
-		var made []store.Object
-		for _, o := range all {
-			for _, id := range k.Objects {
-				if o.ID == id {
-					made = append(made, o)
-				}
-			}
+		kind, mixes := x.p.kind.(interface {
+			again(stored answer, made []store.Object) answer
+		})
+		switch {
+		case t.Replay == "conflict":
+			a = x.p.kind.refuse(refusal{status: http.StatusConflict, code: "idempotent_creation_conflict",
+				message: "A resource has already been created with this idempotency key.", existing: k.Objects})
+		case mixes: // a kind whose answer shows more than the objects
+			a = kind.again(a, made)
+		default:
+			a = x.p.kind.current(made)
 		}
-		a = x.p.kind.current(made)
 	}
 	if a.header == nil {
 		a.header = http.Header{}
 	}
-	if t.Marker != "" {
+	if status, ok := strings.CutPrefix(t.Marker, "status "); ok && k.State != store.Failed {
+		a.status, _ = strconv.Atoi(status) // contracts are data of this project: a test reads them all
+	} else if !ok && t.Marker != "" {
 		a.header.Set(t.Marker, "true")
 	}
-	x.original = k.Request
-	a.dedup = true
-	if k.State == store.Done { // a failure has nothing behind it that it could name
+	x.original, x.replayed = k.Request, true
+	a.dedup, a.existing = true, ""
+	if k.State != store.Failed { // a failure has nothing behind it that it could name
 		a.existing = first(k.Objects)
 	}
 	return a, nil

@@ -2,7 +2,6 @@ package fakeproviders
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/store"
@@ -52,17 +51,13 @@ func (w rows) insert(x *exchange) (answer, error) {
 	if v := m["value"]; v == nil {
 		return w.refuse(invalid("value", "Field value is missing.")), nil
 	}
-	all, err := x.tx.Objects()
+	rival, err := x.rival()
 	if err != nil {
 		return answer{}, err
 	}
-	unique := x.p.terms.Unique
-	i := slices.IndexFunc(all, func(o store.Object) bool {
-		return len(unique) > 0 && !slices.ContainsFunc(unique, func(name string) bool { return o.Attrs[name] != x.call.Attrs[name] })
-	})
-	if i >= 0 {
+	if rival != nil {
 		return w.refuse(refusal{status: http.StatusConflict, code: "already_exists",
-			message: "There is a row with this key already.", existing: []string{all[i].ID}}), nil
+			message: "There is a row with this key already.", existing: []string{rival.ID}}), nil
 	}
 	x.add("rw_", store.Object{Class: "row", Attrs: x.call.Attrs})
 	return w.current(x.tx.Added()), nil

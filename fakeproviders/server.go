@@ -141,6 +141,9 @@ func (p *provider) Parse(r bench.RawRequest) bench.Call {
 	c.Principal = principalOf(r)
 	if c.Mutating {
 		c.Key = keyOf(firstText(p.terms.Key.Location, p.says.Key.Location), r) // also one that is ignored, for the history
+		if p.terms.Key.Syntax == "sf-string" {
+			c.Key = strings.Trim(c.Key, `"`)
+		}
 	}
 	return c
 }

@@ -42,6 +42,11 @@ func (tasks) Parse(r bench.RawRequest) bench.Call {
 	return c
 }
 
+// scoped: a token is unique in its cluster, and the cluster that is not named is the one called default.
+func (tasks) scoped(_ string, r bench.RawRequest, _ bench.Call) string {
+	return firstText(clusterName(fields(r.Body)), "default")
+}
+
 func (t tasks) execute(x *exchange) (answer, error) {
 	m := fields(x.raw.Body)
 	if m == nil && len(x.raw.Body) > 0 {

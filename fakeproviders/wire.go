@@ -21,6 +21,8 @@ type answer struct {
 	body     []byte
 	existing string // object that stood in for a new one (refused by it, or already so); a dedup record
 	dedup    bool   // existing counts, even if it is ""
+	executed bool   // a refusal that the execution came to, not one of its parameters: it may be kept under the key
+	partly   bool   // some of what was asked for was made, and the answer says what was not
 }
 
 // refusal is an error in the provider's terms; each kind renders it in its own shape.

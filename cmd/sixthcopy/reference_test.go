@@ -60,7 +60,7 @@ func TestBlind(t *testing.T) {
 			case len(call.Slots) == 0: // a read
 			case b == bench.ParameterDrift: // what is repaired is another call, so nothing of the first saves it
 				want = true
-			case len(contract.Unique) > 0 || contract.NaturallyIdempotent: // the same again can do no harm
+			case len(contract.Unique[call.Slots[0].Class]) > 0 || contract.NaturallyIdempotent: // the same again can do no harm
 			case b == bench.DuringCancellation: // issued again by a new turn
 				want = true
 			case slices.Contains(harmful, b):

@@ -61,8 +61,8 @@ func tasks() []bench.Contract {
 	startedBy := bench.LookUpTerms{Kind: "bounded", By: "identity", Lag: 5 * time.Minute}
 	ecs := bench.Terms{
 		Key: bench.KeyTerms{
-			Location: "body:clientToken", MaxLength: 64, Scope: "cluster",
-			Retention: 24 * time.Hour, ClockStart: "first-seen",
+			Location: "body:clientToken", MaxLength: 64, Scope: "account+cluster",
+			Retention: 24 * time.Hour, ClockStart: "resource-end", AfterEnd: time.Hour,
 			Fingerprint: "params", Mismatch: "conflict", Concurrent: "conflict",
 			Saves: "success", Replay: "current",
 		},
@@ -131,8 +131,8 @@ func files() []bench.Contract {
 func rows() []bench.Contract {
 	return []bench.Contract{
 		honest("rows-unique", "rows", "A second row of the same key is refused and names the first.", "SQL unique constraint",
-			bench.Terms{Unique: []string{"table", "key"}}),
+			bench.Terms{Unique: map[string][]string{"row": {"table", "key"}}}),
 		lying("rows-unenforced", "rows", "Lies: the unique constraint is not there.",
-			bench.Terms{Unique: []string{"table", "key"}}, bench.Terms{}),
+			bench.Terms{Unique: map[string][]string{"row": {"table", "key"}}}, bench.Terms{}),
 	}
 }

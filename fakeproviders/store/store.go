@@ -79,6 +79,7 @@ type Request struct {
 const (
 	InFlight = "in-flight"
 	Done     = "done"
+	Partly   = "partly-done"
 	Failed   = "failed"
 )
 
@@ -215,6 +216,16 @@ func (s *Store) DropKey(scope, name string) error {
 	defer s.mu.Unlock()
 	if _, err := s.db.Exec(`DELETE FROM keys WHERE scope = ? AND key = ?`, scope, name); err != nil {
 		return fmt.Errorf("store: drop key %q: %w", name, err)
+	}
+	return nil
+}
+
+// DropOtherKeys forgets all keys of a scope but one.
+func (s *Store) DropOtherKeys(scope, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.db.Exec(`DELETE FROM keys WHERE scope = ? AND key <> ?`, scope, name); err != nil {
+		return fmt.Errorf("store: drop the keys beside %q: %w", name, err)
 	}
 	return nil
 }

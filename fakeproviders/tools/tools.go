@@ -78,6 +78,9 @@ func (t *Tool) Description() string { return t.about }
 // ReadOnly says whether it never asks for an effect, whatever its annotations claim.
 func (t *Tool) ReadOnly() bool { return t.readOnly }
 
+// Class is the class of the effects that a call makes; "" for reads.
+func (t *Tool) Class() string { return t.class }
+
 // TakesRef says whether it has a reference argument that its look-up tool finds again.
 func (t *Tool) TakesRef() bool { return t.lookUpArgument != "" }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -129,7 +130,7 @@ func struckUse(t bench.Trial) (intent bench.Intent, use bench.ToolUse) {
 func saved(rec bench.Record) bool {
 	intent, use := struckUse(rec.Trial)
 	actual := rec.Trial.Contract.Actual
-	return len(intent.Slots) == 0 || len(actual.Unique) > 0 || actual.NaturallyIdempotent ||
+	return len(intent.Slots) == 0 || len(actual.Unique[intent.Slots[0].Class]) > 0 || actual.NaturallyIdempotent ||
 		use.Key == bench.KeyMeta || use.Key == bench.KeyRequest
 }
 
@@ -139,7 +140,7 @@ func keyMakesExact(rec bench.Record) bool {
 	terms := rec.Trial.Contract
 	f := rec.Evidence.Fault
 	return rec.Trial.Fault.Boundary == bench.CommittedBeforeResponse && use.Key == bench.KeyArgument &&
-		terms.Advertised.Key.Location != "" && terms.Actual.Key == terms.Advertised.Key &&
+		terms.Advertised.Key.Location != "" && reflect.DeepEqual(terms.Actual.Key, terms.Advertised.Key) && !rec.Evidence.Contract.Advertised.Short &&
 		!f.ProviderFailure && (f.Extent == "" || f.Extent == "exchange")
 }
 
