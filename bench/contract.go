@@ -25,7 +25,7 @@ type Terms struct {
 
 // KeyTerms describe deduplication by a key of the caller's. The zero value is "no key".
 type KeyTerms struct {
-	Location  string `json:"location,omitempty"`   // "header:Idempotency-Key", "body:clientToken" (JSON), "form:ClientToken", "query:requestId"; empty: no key
+	Location  string `json:"location,omitempty"`   // "header:Idempotency-Key", "body:clientToken" (JSON), "form:ClientToken", "query:requestId", "entry:NAME" (one for each entry of a batch, kept by the kind); empty: no key
 	Syntax    string `json:"syntax,omitempty"`     // "" any text, "sf-string" (a quoted string, RFC 9651), "uuid"
 	MaxLength int    `json:"max_length,omitempty"` // characters; 0: no limit
 	Required  bool   `json:"required,omitempty"`   // a mutation without a key is refused

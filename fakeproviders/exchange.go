@@ -17,6 +17,7 @@ var errDead = errors.New("the provider ended under this request")
 type exchange struct {
 	p       *provider
 	raw     bench.RawRequest
+	host    string // as the client addressed it
 	call    bench.Call
 	conn    *conn
 	name    string // r1, r2, ...
@@ -74,6 +75,13 @@ func (x *exchange) live() (bench.Action, answer, error) {
 		return x.fail(act, nil)
 	default:
 		return act, answer{}, nil
+	}
+	if k, ok := x.p.kind.(interface {
+		admit(r bench.RawRequest) *refusal // what comes before keys: who is there, a body that cannot be read
+	}); ok {
+		if r := k.admit(x.raw); r != nil {
+			return x.silent(x.refuse(*r))
+		}
 	}
 	if known, err := x.take(); err != nil {
 		return act, answer{}, err
@@ -211,7 +219,7 @@ func (x *exchange) record(ans answer, state string, made []store.Object) store.K
 // where the contract keeps failures of the execution (rate limits and conflicts come before it), or is noted
 // where a retry is to go on from it.
 func (x *exchange) fail(act bench.Action, made []store.Object) (bench.Action, answer, error) {
-	ans := x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure", message: providerFailure})
+	ans := x.refuse(refusal{status: act.Status, code: "provider_failure", message: providerFailure})
 	before := act.Status == http.StatusTooManyRequests || act.Status == http.StatusConflict || act.Status == http.StatusUnauthorized
 	t := x.p.terms.Key
 	x.p.mu.Lock()
@@ -274,7 +282,7 @@ func (x *exchange) silent(ans answer) (bench.Action, answer, error) {
 	}
 	switch act.Act {
 	case bench.Fail:
-		return bench.Action{Act: bench.Pass}, x.p.kind.refuse(refusal{status: act.Status, code: "provider_failure",
+		return bench.Action{Act: bench.Pass}, x.refuse(refusal{status: act.Status, code: "provider_failure",
 			message: providerFailure}), nil
 	case bench.Rollback: // there is nothing to roll back
 		act = bench.Action{Act: bench.Pass}
@@ -336,6 +344,16 @@ func (x *exchange) rival() (*store.Object, error) {
 		}
 	}
 	return nil, nil
+}
+
+// refuse renders an error, in the words of the wire that the request came over where a kind has several.
+func (x *exchange) refuse(r refusal) answer {
+	if k, ok := x.p.kind.(interface {
+		refuseTo(x *exchange, r refusal) answer
+	}); ok {
+		return k.refuseTo(x, r)
+	}
+	return x.p.kind.refuse(r)
 }
 
 // findsByReference says whether the contract has a look-up by reference.

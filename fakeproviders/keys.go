@@ -23,24 +23,33 @@ type claim struct {
 	done chan struct{} // closed when the work is over, however it ended
 }
 
-// keyOf reads the idempotency key at a location like "header:Idempotency-Key", "body:clientToken" (JSON),
-// "form:ClientToken" or "query:requestId", as it was sent.
+// keyOf reads the idempotency key at a location like "header:Idempotency-Key", "body:clientToken" (JSON, or a
+// form), "form:ClientToken" or "query:requestId", as it was sent.
 func keyOf(location string, r bench.RawRequest) string {
 	place, name, _ := strings.Cut(location, ":")
 	switch place {
 	case "header":
 		return strings.TrimSpace(r.Header.Get(name))
-	case "body":
-		return text(fields(r.Body), name)
-	case "form":
-		if f, err := url.ParseQuery(string(r.Body)); err == nil {
-			return f.Get(name)
+	case "body", "entry":
+		if m := fields(r.Body); m != nil {
+			return text(m, name)
 		}
+		return formField(r.Body, name)
+	case "form":
+		return formField(r.Body, name)
 	case "query":
 		_, query := target(r)
 		return query.Get(name)
 	}
 	return ""
+}
+
+func formField(body []byte, name string) string {
+	f, err := url.ParseQuery(string(body))
+	if err != nil {
+		return ""
+	}
+	return f.Get(name)
 }
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
@@ -80,14 +89,14 @@ func fingerprint(t bench.KeyTerms, r bench.RawRequest) string {
 		for _, left := range t.Ignores {
 			form.Del(left)
 		}
-		if place == "form" {
+		if place == "form" || place == "body" {
 			form.Del(name)
 		}
 		params = form.Encode()
 	}
 	if t.Fingerprint == "params+path" {
 		path, _, _ := strings.Cut(r.Path, "?")
-		params = r.Method + " " + path + "\n" + params
+		return r.Method + " " + path + "\n" + digest(params) // the path is there to be read: see mismatch
 	}
 	return digest(params)
 }
@@ -122,19 +131,19 @@ func (x *exchange) scopeOf(t bench.KeyTerms) string {
 // take looks the request's key up and claims it. It returns an answer if the key has one already.
 func (x *exchange) take() (*answer, error) {
 	t := x.p.terms.Key
-	if t.Location == "" || !x.call.Mutating {
-		return nil, nil
+	if t.Location == "" || strings.HasPrefix(t.Location, "entry:") || !x.call.Mutating {
+		return nil, nil // with "entry" each entry of a request has a key, and the kind keeps them
 	}
 	if x.call.Key == "" {
 		if !t.Required {
 			return nil, nil
 		}
-		a := x.p.kind.refuse(refusal{status: http.StatusBadRequest, code: "idempotency_key_missing", param: t.Location,
+		a := x.refuse(refusal{status: http.StatusBadRequest, code: "idempotency_key_missing", param: t.Location,
 			message: "This operation needs an idempotency key: " + t.Location + "."})
 		return &a, nil
 	}
 	if problem := keyProblem(t, keyOf(t.Location, x.raw)); problem != "" {
-		a := x.p.kind.refuse(invalid("idempotency key", "%s", problem))
+		a := x.refuse(refusal{status: http.StatusBadRequest, code: "idempotency_key_invalid", param: "idempotency key", message: problem})
 		return &a, nil
 	}
 	id := claimID{x.scopeOf(t), x.call.Key}
@@ -291,7 +300,7 @@ func (p *provider) made(k *store.Key) ([]store.Object, error) {
 
 // inUse answers a key whose first request is in work. There is no record yet that this could be bound to.
 func (x *exchange) inUse() answer {
-	return x.p.kind.refuse(refusal{status: http.StatusConflict, code: "idempotency_key_in_use",
+	return x.refuse(refusal{status: http.StatusConflict, code: "idempotency_key_in_use",
 		message: "There is currently another in-progress request using this idempotency key: " + x.call.Key})
 }
 
@@ -300,12 +309,20 @@ func (x *exchange) mismatch(k *store.Key) answer {
 	r := refusal{status: http.StatusBadRequest, code: "idempotency_key_reused",
 		message: "Keys for idempotent requests can only be used with the same parameters they were first used with. Try using a key other than '" +
 			k.Name + "' if you meant to execute a different request."}
+	was, _, hasPath := strings.Cut(k.Fingerprint, "\n")
+	if now, _, _ := strings.Cut(fingerprint(x.p.terms.Key, x.raw), "\n"); hasPath && was != now {
+		_, path, _ := strings.Cut(was, " ")
+		_, here, _ := strings.Cut(now, " ")
+		r.code = "idempotency_key_other_endpoint"
+		r.message = "Keys for idempotent requests can only be used for the same endpoint they were first used for ('" +
+			here + "' vs '" + path + "'). Try using a key other than '" + k.Name + "' if you meant to execute a different request."
+	}
 	if x.p.terms.Key.Mismatch == "conflict" {
 		r.status, r.code, r.existing = http.StatusConflict, "idempotency_conflict", k.Objects
 	} else if status, err := strconv.Atoi(x.p.terms.Key.Mismatch); err == nil {
 		r.status = status
 	}
-	a := x.p.kind.refuse(r)
+	a := x.refuse(r)
 	a.existing, a.dedup = first(k.Objects), true
 	return a
 }
@@ -320,14 +337,14 @@ func (x *exchange) replay(k *store.Key) (answer, error) {
 			return a, err
 		}
 		kind, mixes := x.p.kind.(interface {
-			again(stored answer, made []store.Object) answer
+			again(x *exchange, stored answer, made []store.Object) answer // with the provider's lock held
 		})
 		switch {
 		case t.Replay == "conflict":
-			a = x.p.kind.refuse(refusal{status: http.StatusConflict, code: "idempotent_creation_conflict",
+			a = x.refuse(refusal{status: http.StatusConflict, code: "idempotent_creation_conflict",
 				message: "A resource has already been created with this idempotency key.", existing: k.Objects})
 		case mixes: // a kind whose answer shows more than the objects
-			a = kind.again(a, made)
+			a = kind.again(x, a, made)
 		default:
 			a = x.p.kind.current(made)
 		}

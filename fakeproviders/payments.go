@@ -169,7 +169,7 @@ func (payments) refuse(r refusal) answer {
 	switch {
 	case r.code == "idempotency_key_in_use":
 		kind = "idempotency_error"
-	case r.code == "idempotency_key_reused", r.code == "idempotency_conflict":
+	case r.code == "idempotency_key_reused", r.code == "idempotency_key_other_endpoint", r.code == "idempotency_conflict":
 		kind, code = "idempotency_error", ""
 	case r.code == "not_found":
 		code = "resource_missing"

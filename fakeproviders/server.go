@@ -260,6 +260,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
+	x.host = r.Host
 	defer x.end() // also when the write panics to end the connection
 	act, ans := x.run()
 	x.write(w, r, act, ans)
