@@ -156,9 +156,10 @@ type Fault struct {
 type Suite string
 
 const (
-	SuiteQuick Suite = "quick" // one variant of each boundary with its mirror
-	SuiteCore  Suite = "core"  // one variant of each boundary, class and truth
-	SuiteFull  Suite = "full"  // every variant
+	SuiteQuick     Suite = "quick"     // one variant of each boundary with its mirror
+	SuiteCore      Suite = "core"      // one variant of each boundary, class and truth
+	SuiteProviders Suite = "providers" // the same, of the workloads at real providers' wires
+	SuiteFull      Suite = "full"      // every variant of every workload
 )
 
 // Lever is one thing that is done while the struck call is parked.

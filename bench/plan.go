@@ -133,7 +133,7 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 				} else if first {
 					chosen[f.name()] = true
 				}
-			case SuiteCore:
+			case SuiteCore, SuiteProviders:
 				if !have[k] {
 					have[k], chosen[f.name()] = true, true
 				}

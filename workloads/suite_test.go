@@ -12,7 +12,7 @@ import (
 
 func loadSuite(t *testing.T) []bench.Workload {
 	t.Helper()
-	all, err := Suite()
+	all, err := Core()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,10 +20,27 @@ func loadSuite(t *testing.T) []bench.Workload {
 }
 
 func TestSuite(t *testing.T) {
-	var got []string
-	for _, w := range loadSuite(t) {
-		got = append(got, w.Name)
-		fromFile, err := LoadFile(w.Name + ".yaml") // a workload is found in the file of its name
+	var got, names []string
+	all, err := Suite()
+	if err != nil {
+		t.Fatal(err)
+	}
+	providers, err := Providers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range all {
+		if slices.Contains(names, w.Name) {
+			t.Errorf("%s: two workloads of this name", w.Name)
+		}
+		names = append(names, w.Name)
+		file := w.Name + ".yaml" // a workload is found in the file of its name
+		if slices.ContainsFunc(providers, func(p bench.Workload) bool { return p.Name == w.Name }) {
+			file = "providers/" + file
+		} else {
+			got = append(got, w.Name)
+		}
+		fromFile, err := LoadFile(file)
 		if err != nil {
 			t.Error(err)
 		}
@@ -45,7 +62,7 @@ func TestSuite(t *testing.T) {
 	want := []string{"append-line", "append-line-twice", "create-resource", "delete-newest", "message-to-five", "payment",
 		"read-only", "refund", "refund-twice", "run-task", "staged-file", "three-resources", "ticket", "unique-row"}
 	if !slices.Equal(got, want) {
-		t.Errorf("suite: got %v, expected %v", got, want)
+		t.Errorf("core: got %v, expected %v", got, want)
 	}
 }
 

@@ -19,25 +19,35 @@ import (
 	"github.com/sixthcopy/sixthcopy/bench"
 )
 
-//go:embed *.yaml
-var suite embed.FS
+//go:embed *.yaml providers
+var files embed.FS
 
 // Suite returns the workloads that come with the harness, sorted by name.
-func Suite() ([]bench.Workload, error) {
-	files, err := fs.Glob(suite, "*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("suite: %w", err)
-	}
+func Suite() ([]bench.Workload, error) { return load("*.yaml", "providers/*.yaml") }
+
+// Core returns those that say what a boundary is, at the simplest providers, sorted by name.
+func Core() ([]bench.Workload, error) { return load("*.yaml") }
+
+// Providers returns those at providers that keep a real contract over its real wire, sorted by name.
+func Providers() ([]bench.Workload, error) { return load("providers/*.yaml") }
+
+func load(patterns ...string) ([]bench.Workload, error) {
 	var all []bench.Workload
 	var wrong []error
-	for _, file := range files {
-		data, err := suite.ReadFile(file)
+	for _, pattern := range patterns {
+		found, err := fs.Glob(files, pattern)
 		if err != nil {
 			return nil, fmt.Errorf("suite: %w", err)
 		}
-		w, err := Parse("workloads/"+file, data, Known())
-		wrong = append(wrong, err)
-		all = append(all, w)
+		for _, file := range found {
+			data, err := files.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("suite: %w", err)
+			}
+			w, err := Parse("workloads/"+file, data, Known())
+			wrong = append(wrong, err)
+			all = append(all, w)
+		}
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err

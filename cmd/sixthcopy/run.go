@@ -68,7 +68,7 @@ with --resume and the same --out.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), c, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.suite, "suite", "quick", "quick, core or full")
+	f.StringVar(&o.suite, "suite", "quick", "quick, core, providers or full")
 	f.StringArrayVar(&o.systems, "system", nil, "a system by name; may be repeated; controls and the reference run beside it (default: the policies of the suite)")
 	f.StringArrayVar(&o.workloads, "workload", nil, "a workload by name or by file; may be repeated (default: the suite)")
 	f.StringArrayVar(&o.boundaries, "boundary", nil, "a boundary by name; may be repeated (default: all)")
@@ -151,7 +151,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 // spec checks the flags and gathers what is to be planned, and the systems by name.
 func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
 	var spec bench.PlanSpec
-	if err := errors.Join(oneOf("suite", o.suite, "quick", "core", "full")); err != nil {
+	if err := errors.Join(oneOf("suite", o.suite, "quick", "core", "providers", "full")); err != nil {
 		return spec, nil, err
 	}
 	if o.repeat < 1 || o.parallel < 1 {
@@ -206,9 +206,18 @@ func boundaryNames() []string {
 }
 
 func (o runOptions) chooseWorkloads() ([]bench.Workload, error) {
+	if len(o.workloads) == 0 {
+		switch bench.Suite(o.suite) {
+		case bench.SuiteProviders:
+			return workloads.Providers()
+		case bench.SuiteFull:
+			return workloads.Suite()
+		}
+		return workloads.Core()
+	}
 	suite, err := workloads.Suite()
-	if err != nil || len(o.workloads) == 0 {
-		return suite, err
+	if err != nil {
+		return nil, err
 	}
 	var chosen []bench.Workload
 	for _, name := range o.workloads {

@@ -22,7 +22,7 @@ type Manifest struct {
 	Command   []string          `json:"command"`         // the exact command line
 	Commit    string            `json:"commit"`          // of the harness; "" if it is not known
 	Dirty     bool              `json:"dirty"`           // the work tree differed from the commit
-	Suite     string            `json:"suite"`           // quick, core, full
+	Suite     string            `json:"suite"`           // quick, core, providers, full
 	Seed      int64             `json:"seed"`
 	Repeat    int               `json:"repeat"`
 	Parallel  int               `json:"parallel"`
