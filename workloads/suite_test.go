@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"encoding/json"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -223,12 +224,12 @@ func TestNearest(t *testing.T) {
 
 // Whatever a file holds, it is read or refused with places inside the file; what is read has one JSON text.
 func FuzzParse(f *testing.F) {
-	all, err := suite.ReadDir(".")
+	all, err := fs.Glob(files, "*.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, file := range all {
-		data, err := suite.ReadFile(file.Name())
+		data, err := files.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
 		}
