@@ -173,6 +173,7 @@ const (
 	DrainServing   Lever = "drain the serving instance"
 	RefuseProvider Lever = "refuse connections to the provider"
 	CutProvider    Lever = "reset the tool server's connection to the provider"
+	EdgeAnswers    Lever = "let an edge before the provider give up and answer 503"
 	CancelCall     Lever = "cancel the call"
 	Withdraw       Lever = "withdraw the goal"
 	RunOutTime     Lever = "let the owner's time-out run out"

@@ -184,9 +184,13 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 			}
 		}
 		return nil
-	case CutProvider:
+	case CutProvider, EdgeAnswers:
 		at := exchange{link: p.arrival.Link, conn: p.arrival.Conn, n: p.arrival.Exchange}
-		st.links[p.attempt.instance].Cut(at.conn)
+		if link := st.links[p.attempt.instance]; l == CutProvider {
+			link.Cut(at.conn)
+		} else {
+			link.Answer(at.conn, Action{Act: Replace, Status: 503, Body: `{"message":"503"}`})
+		}
 		return st.pump(ctx, "the tool server's connection to end", func() bool { return st.gone(at) })
 	case CancelCall:
 		if err := st.systemEnds(st.send(ctx, Order{Type: "cancel", Cancel: st.ref()})); err != nil {

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/sixthcopy/sixthcopy/bench"
 
-// timeoutBeforeCompletion: the provider holds the request until the time-out of the layer that owns it is
-// observed on that layer's link. It then commits late (before the retry, while the retry is in work, or
+// timeoutBeforeCompletion: the provider holds the request until the time-out of the layer that owns it (the
+// agent, the tool server, or an edge before the provider) is observed on that layer's link. It then commits late (before the retry, while the retry is in work, or
 // after the retry was answered), or never (the mirror).
 func timeoutBeforeCompletion() []bench.Fault {
 	releases := []struct {
@@ -14,16 +14,26 @@ func timeoutBeforeCompletion() []bench.Fault {
 		{"during-retry", "commits while the retry is in work", bench.RetryInWork},
 		{"after-retry", "commits after the retry was answered", bench.RetryOver},
 	}
+	owners := []struct {
+		name, says string
+		lever      bench.Lever
+		shows      bench.Shows
+	}{
+		{"agent", "the agent's time-out runs out", bench.RunOutTime, bench.ShowsTimeOut},
+		{"toolserver", "the tool server's time-out runs out", bench.RunOutTime, bench.ShowsToolTimeOut},
+		{"edge-503", "the time-out of an edge before the provider runs out, and the edge answers 503", bench.EdgeAnswers, bench.ShowsToolStatus + "503"},
+	}
 	var list []bench.Fault
-	for _, owner := range []string{"agent", "toolserver"} {
+	for _, owner := range owners {
 		for _, r := range releases {
 			f := bench.Fault{Boundary: bench.TimeoutBeforeCompletion,
-				Variant: r.name + "/" + owner, Summary: "the " + map[string]string{"agent": "agent", "toolserver": "tool server"}[owner] + "'s time-out runs out; the provider " + r.says,
-				Park: bench.BeforeCommit, Truth: bench.TruthInFlight, Levers: []bench.Lever{bench.RunOutTime}, Holds: r.holds, Owner: owner}
-			if owner == "agent" {
-				f.Shows, f.Needs, f.Quick = bench.ShowsTimeOut, []string{"timeout"}, r.holds == bench.AtOnce
-			} else {
-				f.Shows = bench.ShowsToolTimeOut
+				Variant: r.name + "/" + owner.name, Summary: owner.says + "; the provider " + r.says,
+				Park: bench.BeforeCommit, Truth: bench.TruthInFlight, Levers: []bench.Lever{owner.lever}, Holds: r.holds, Shows: owner.shows}
+			if owner.lever == bench.RunOutTime {
+				f.Owner = owner.name
+			}
+			if owner.name == "agent" {
+				f.Needs, f.Quick = []string{"timeout"}, r.holds == bench.AtOnce
 			}
 			never := f
 			never.Variant += "/mirror"

@@ -2,6 +2,7 @@ package links
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"syscall"
@@ -257,6 +258,24 @@ func (c *conn) cut(note string) {
 	c.link.mu.Unlock()
 	c.endOpen(note)
 	c.kill()
+	c.closeServer(true)
+}
+
+// answer gives the client an edge's answer to its open exchange, as the last of the connection. The upstream
+// sees its client leave.
+func (c *conn) answer(a bench.Action) {
+	c.link.mu.Lock()
+	x := c.open
+	if x == nil || c.dead {
+		c.link.mu.Unlock()
+		return
+	}
+	c.dead, c.fin, c.reset.server = true, true, true
+	c.link.changed.Broadcast()
+	c.link.mu.Unlock()
+	c.end(x, fmt.Sprintf("an edge answered %d", a.Status))
+	c.toClient(edgeAnswer(x.method, a, false))
+	_ = c.client.CloseWrite() // an error means that the client has gone
 	c.closeServer(true)
 }
 

@@ -265,6 +265,17 @@ func (l *link) Cut(conn int) {
 	}
 }
 
+// Answer answers the exchange that is open on a connection in the upstream's place, and ends the connection.
+// Without an open exchange nothing is done.
+func (l *link) Answer(conn int, a bench.Action) {
+	l.mu.Lock()
+	c := l.conns[conn]
+	l.mu.Unlock()
+	if c != nil {
+		c.answer(a)
+	}
+}
+
 // Stop closes the front and resets what is open. It waits for all connections but those whose message is
 // still parked at the gate: they end when the gate lets go.
 func (l *link) Stop() error {

@@ -371,6 +371,36 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
+// An edge gives up on a request that the upstream still has: the client gets the edge's answer and an orderly
+// end, the upstream sees its client leave, and what it answers later reaches nobody.
+func TestEdgeAnswersWhileUpstreamHolds(t *testing.T) {
+	g := newGate(func(bench.Arrival) bench.Action { return bench.Action{Act: bench.Pass} })
+	held, goOn := make(chan bool), make(chan bool)
+	wrote := make(chan error, 1)
+	u := newUpstream(t, func(c *upstreamConn, _ *http.Request, _ string) bool {
+		held <- true
+		<-goOn
+		_, err := c.Read(make([]byte, 1))
+		wrote <- err
+		return false
+	})
+	l := raise(t, u.ln.Addr().String(), g)
+	client := dial(t, l.Address())
+	l.Answer(1, bench.Action{Status: 503}) // nothing is asked yet: nothing is answered
+	send(t, client, "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+	<-held
+	l.Answer(1, bench.Action{Status: 503, Body: "<html>"})
+	g.wait("ended", 1)
+	expectEnd(t, client, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 6\r\n\r\n<html>", nil)
+	close(goOn)
+	if err := <-wrote; err == nil {
+		t.Error("the upstream's client is still there")
+	}
+	if got := g.nth("ended", 1); got.Note != "an edge answered 503" || g.times("left") != 0 || g.count("ended") != 1 {
+		t.Errorf("ended with note %q, %d ends, %d left", got.Note, g.count("ended"), g.times("left"))
+	}
+}
+
 func (g *gate) nth(kind string, n int) bench.Arrival {
 	g.mu.Lock()
 	defer g.mu.Unlock()
