@@ -304,6 +304,9 @@ func (x *exchange) add(prefix string, o store.Object) {
 	x.tx.Add(o)
 }
 
+// base is the address that the client reached the provider by.
+func (x *exchange) base() string { return "http://" + x.host }
+
 // look returns the objects that fit and that a look-up sees now, oldest first.
 func (x *exchange) look(fits func(store.Object) bool) ([]store.Object, error) {
 	all, err := x.tx.Objects()

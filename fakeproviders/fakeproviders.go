@@ -35,10 +35,12 @@ type Kind interface {
 
 // All lists every kind of provider. To add one: a file beside this, a line here.
 var All = []Kind{
+	chat{},
 	files{},
 	lines{},
 	mail{},
 	payments{},
+	repository{},
 	rows{},
 	tasks{},
 	tickets{},

@@ -21,10 +21,12 @@ import (
 
 // All lists every oracle by the kind of provider that it reads. To add one: a file beside this, a line here.
 var All = []bench.Oracle{
+	chat{},
 	fileStore{},
 	documents{},
 	mailbox{},
 	payments{},
+	repository{},
 	table{},
 	taskList{},
 	ticketQueue{},

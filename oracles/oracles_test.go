@@ -64,6 +64,7 @@ func read(t *testing.T, kind, dir string) ([]bench.Effect, error) {
 // classes are those that each oracle reads.
 var classes = map[string][]string{
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge"},
+	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
 	"rows": {"row"}, "tasks": {"task"}, "tickets": {"ticket"},
 }
 
