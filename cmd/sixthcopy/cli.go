@@ -109,6 +109,7 @@ type parts struct {
 	systems   func(dir string) ([]thing, error) // dir: more systems; "" is ./systems where it is there
 	workloads func() ([]thing, error)
 	providers func() ([]thing, error)
+	contracts func() ([]thing, error)
 	schema    func() ([]byte, error) // JSON Schema of workload files
 
 	judge func(bench.Evidence) bench.Judged
@@ -116,7 +117,7 @@ type parts struct {
 	// plan left out.
 	grade func(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotApplicable, error)
 
-	commands []func(*console) *cobra.Command // commands with files of their own: run
+	commands []func(*console) *cobra.Command // commands with files of their own: run, provide
 }
 
 // sixthcopy runs one command and returns its exit status. An interrupt cancels the command's context;

@@ -45,15 +45,16 @@ func listCommand(p parts, c *console) *cobra.Command {
 	var format, dir string
 	lists := map[string]func() ([]thing, error){
 		"boundaries": boundaries,
+		"contracts":  p.contracts,
 		"providers":  p.providers,
 		"systems":    func() ([]thing, error) { return p.systems(dir) },
 		"workloads":  p.workloads,
 	}
-	names := []string{"boundaries", "providers", "systems", "workloads"}
+	names := []string{"boundaries", "contracts", "providers", "systems", "workloads"}
 	cmd := &cobra.Command{
-		Use:   "list systems|workloads|boundaries|providers",
+		Use:   "list systems|workloads|boundaries|providers|contracts",
 		Short: "List what a run can be made of",
-		Args:  exactly(1, "one of systems, workloads, boundaries, providers"),
+		Args:  exactly(1, "one of systems, workloads, boundaries, providers, contracts"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := oneOf("format", format, "text", "json"); err != nil {
 				return err

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -53,15 +55,20 @@ func wiring() parts {
 			for _, k := range fakeproviders.All {
 				list = append(list, thing{k.Name(), "provider", k.Summary()})
 			}
+			return list, nil
+		},
+		contracts: func() ([]thing, error) {
+			var list []thing
 			for _, c := range contracts.All {
-				list = append(list, thing{c.Name, "contract of " + c.Provider, c.Summary})
+				list = append(list, thing{c.Name, c.Provider, c.Summary})
 			}
+			slices.SortFunc(list, func(a, b thing) int { return strings.Compare(a.Name, b.Name) })
 			return list, nil
 		},
 		schema:   func() ([]byte, error) { return workloads.Schema(workloads.Known()), nil },
 		judge:    bench.Judge,
 		grade:    grade,
-		commands: []func(*console) *cobra.Command{runCommand},
+		commands: []func(*console) *cobra.Command{runCommand, provideCommand},
 	}
 }
 
