@@ -110,7 +110,7 @@ func (f *Fake) begin(ctx context.Context, clock *Clock) error {
 	return nil
 }
 
-// end lets held calls go, resets what is open and gives up the store. It needs the lock.
+// end resets what is held or open and gives up the store. It needs the lock.
 func (f *Fake) end(ctx context.Context) error {
 	f.life.gate.end()
 	err := f.life.provider.Close()

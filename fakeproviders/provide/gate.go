@@ -354,13 +354,13 @@ func (g *Gate) passages(request string) []Passage {
 	return slices.Clone(g.passes[request])
 }
 
-// end lets everything go, now and from now on.
+// end resets what is held and lets everything pass from now on.
 func (g *Gate) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
 	for _, o := range g.orders {
-		o.free(bench.Action{Act: bench.Pass})
+		o.free(bench.Action{Act: bench.Reset})
 	}
 	g.change()
 }
