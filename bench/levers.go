@@ -125,6 +125,7 @@ type ToolServerConfig struct {
 	ProviderKind string             `json:"provider_kind"`
 	Provider     string             `json:"provider"` // address of its own provider link
 	Tools        map[string]ToolUse `json:"tools"`
+	Key          KeyTerms           `json:"key"`          // as the provider advertises them: where its key goes, and how it is spelt
 	Fresh        bool               `json:"fresh"`        // a new connection to the provider for every request; false: kept alive
 	Memory       bool               `json:"memory"`       // instance-local memory: answers remembered by idempotency_key, else by the agent's call id in _meta
 	TimeoutMS    int                `json:"timeout_ms"`   // of a provider request, in virtual time; 0: off

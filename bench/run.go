@@ -203,7 +203,7 @@ func (st *stage) raiseServers(ctx context.Context) error {
 		if t.Fault.Owner == "toolserver" {
 			timeout = callTimeoutMS
 		}
-		err = server.Configure(ctx, ToolServerConfig{ProviderKind: t.Workload.Provider.Kind, Provider: link.Address(), Tools: tools,
+		err = server.Configure(ctx, ToolServerConfig{ProviderKind: t.Workload.Provider.Kind, Provider: link.Address(), Tools: tools, Key: t.Contract.Advertised.Key,
 			Fresh: !t.Fault.Reused, Memory: t.Fault.Memory || st.remembers(), TimeoutMS: timeout, CancelStops: t.Fault.Stops, Now: st.clock.Now()})
 		if err != nil {
 			return fmt.Errorf("tool server %s: %w", name, err)

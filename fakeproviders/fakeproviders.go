@@ -39,6 +39,7 @@ var All = []Kind{
 	files{},
 	lines{},
 	mail{},
+	orders{},
 	payments{},
 	repository{},
 	rows{},

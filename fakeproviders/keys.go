@@ -134,6 +134,9 @@ func (x *exchange) take() (*answer, error) {
 	if t.Location == "" || strings.HasPrefix(t.Location, "entry:") || !x.call.Mutating {
 		return nil, nil // with "entry" each entry of a request has a key, and the kind keeps them
 	}
+	if k, ok := x.p.kind.(interface{ keyless(c bench.Call) bool }); ok && k.keyless(x.call) {
+		return nil, nil
+	}
 	if x.call.Key == "" {
 		if !t.Required {
 			return nil, nil

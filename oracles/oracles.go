@@ -25,6 +25,7 @@ var All = []bench.Oracle{
 	fileStore{},
 	documents{},
 	mailbox{},
+	orderBook{},
 	payments{},
 	repository{},
 	table{},

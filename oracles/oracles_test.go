@@ -65,7 +65,8 @@ func read(t *testing.T, kind, dir string) ([]bench.Effect, error) {
 var classes = map[string][]string{
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge"},
 	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
-	"rows": {"row"}, "tasks": {"task"}, "tickets": {"ticket"},
+	"orders": {"order", "payment"},
+	"rows":   {"row"}, "tasks": {"task"}, "tickets": {"ticket"},
 }
 
 func TestEachOracleReadsItsClassesAndNoOther(t *testing.T) {

@@ -12,7 +12,18 @@ import (
 )
 
 // All lists every contract by provider, honest ones first. To add one: a function below, a line here.
-var All = slices.Concat(payments(), tasks(), tickets(), mail(), lines(), files(), rows(), repository(), chat())
+var All = slices.Concat(
+	payments(),
+	tasks(),
+	tickets(),
+	mail(),
+	lines(),
+	files(),
+	rows(),
+	repository(),
+	chat(),
+	orders(),
+)
 
 // Find returns the contract of this name, and whether there is one.
 func Find(name string) (bench.Contract, bool) {

@@ -26,7 +26,7 @@ func TestContractsAreWhole(t *testing.T) {
 		if got, ok := Find(c.Name); !ok || !reflect.DeepEqual(got, c) {
 			t.Errorf("contract %s is not found", c.Name)
 		}
-		word(c.Name, "provider", c.Provider, "chat", "repository", "payments", "tasks", "tickets", "mail", "lines", "files", "rows")
+		word(c.Name, "provider", c.Provider, "chat", "repository", "payments", "tasks", "tickets", "mail", "lines", "files", "rows", "orders")
 		if c.Provider == "" || c.Summary == "" || c.Source == "" {
 			t.Errorf("contract %s lacks its provider, summary or source", c.Name)
 		}
@@ -35,13 +35,15 @@ func TestContractsAreWhole(t *testing.T) {
 		}
 		for part, terms := range map[string]bench.Terms{"advertised": c.Advertised, "actual": c.Actual} {
 			k, l := terms.Key, terms.LookUp
-			word(c.Name, part+" scope", k.Scope, "account", "cluster")
-			word(c.Name, part+" clock start", k.ClockStart, "first-seen", "completed")
+			scope, _, _ := strings.Cut(k.Scope, "+")
+			word(c.Name, part+" scope", scope, "account", "everybody")
+			word(c.Name, part+" syntax", k.Syntax, "sf-string", "uuid")
+			word(c.Name, part+" clock start", k.ClockStart, "first-seen", "completed", "resource-end")
 			word(c.Name, part+" fingerprint", k.Fingerprint, "none", "params", "params+path")
-			word(c.Name, part+" mismatch", k.Mismatch, "400", "conflict", "silent")
+			word(c.Name, part+" mismatch", k.Mismatch, "400", "409", "422", "conflict", "silent")
 			word(c.Name, part+" concurrent rule", k.Concurrent, "conflict", "wait", "execute")
-			word(c.Name, part+" saves", k.Saves, "success", "executed")
-			word(c.Name, part+" replay", k.Replay, "stored", "current")
+			word(c.Name, part+" saves", k.Saves, "success", "final", "executed", "resumes")
+			word(c.Name, part+" replay", k.Replay, "stored", "current", "conflict")
 			word(c.Name, part+" note of keys in work", k.InFlight, "memory", "durable")
 			word(c.Name, part+" look-up", l.Kind, "none", "authoritative", "bounded", "lags")
 			word(c.Name, part+" look-up by", l.By, "identity", "attributes")
@@ -62,7 +64,7 @@ func TestStripeAndECS(t *testing.T) {
 		t.Errorf("stripe-v1: %+v", k)
 	}
 	e, _ := Find("ecs-run-task")
-	if k := e.Actual.Key; k.Retention != 24*time.Hour || k.MaxLength != 64 || k.Saves != "success" || k.Mismatch != "conflict" || k.Scope != "cluster" {
+	if k := e.Actual.Key; k.Retention != 24*time.Hour || k.MaxLength != 64 || k.Saves != "success" || k.Mismatch != "conflict" || k.Scope != "account+cluster" {
 		t.Errorf("ecs-run-task: %+v", k)
 	}
 	if l := e.Advertised.LookUp; l.Kind != "bounded" || l.Lag != 5*time.Minute || l.By != "identity" {

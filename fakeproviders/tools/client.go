@@ -20,6 +20,8 @@ type request struct {
 
 	// keyed puts an idempotency key on it; nil: the provider takes none here.
 	keyed func(r *request, key string)
+	// placed says that the key goes where the provider's contract advertises it.
+	placed bool
 }
 
 // errNotSent marks a request of which no byte left: the provider could not be reached.

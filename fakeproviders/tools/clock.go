@@ -19,6 +19,12 @@ type timer struct {
 
 func newClock(now time.Time) *clock { return &clock{now: now, timers: map[*timer]bool{}} }
 
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
 // after arranges that fire is called once when virtual time has reached now + d, unless stop comes
 // first. Neither waits for the other.
 func (c *clock) after(d time.Duration, fire func()) (until time.Time, stop func()) {

@@ -54,6 +54,15 @@ func TestMutations(t *testing.T) {
 			map[string]any{}, 1, 200, `{"id":"del_1"}`, []string{"del_1"}},
 		{"insert_row", `{"table":"t","key":"m","value":5}`, seen{"POST", "/tables/t/rows", `{"key":"m","value":5}`, "k", ""},
 			map[string]any{"table": "t", "key": "m", "value": 5.0}, 1, 201, `{"id":"rw_1"}`, []string{"rw_1"}},
+		{"place_order", `{"customer":"c","item":"i","quantity":"3.0","note":"n","region":"eu"}`,
+			seen{"POST", "/orders", `{"customer":"c","item":"i","note":"n","quantity":3,"region":"eu"}`, "k", ""},
+			map[string]any{"customer": "c", "item": "i", "quantity": int64(3), "note": "n", "region": "eu"}, 1, 201, `{"id":"or_1"}`, []string{"or_1"}},
+		{"pay_order", `{"order":"o","amount":"2500.00","currency":"EUR"}`, seen{"POST", "/payments", `{"amount":2500,"currency":"EUR","order":"o"}`, "k", ""},
+			map[string]any{"order": "o", "amount": int64(2500), "currency": "EUR"}, 1, 201, `{"id":"py_1"}`, []string{"py_1"}},
+		{"pay_under_reference", `{"order":"o","amount":1,"reference":"r"}`, seen{"POST", "/payments", `{"amount":1,"order":"o"}`, "r", ""},
+			map[string]any{"order": "o", "amount": int64(1)}, 1, 201, `{"id":"py_1"}`, []string{"py_1"}},
+		{"pay_under_reference", `{"order":"o","amount":1}`, seen{"POST", "/payments", `{"amount":1,"order":"o"}`, "k", ""},
+			map[string]any{"order": "o", "amount": int64(1)}, 1, 201, `{"id":"py_1"}`, []string{"py_1"}},
 	}
 	covered := map[string]bool{}
 	pool := newTestPool(t)
@@ -112,6 +121,11 @@ func TestReads(t *testing.T) {
 			[]map[string]any{{"id": "p@1", "path": "p", "version": 1.0}}},
 		{"find_row", `{"table":"t","key":"k"}`, "/tables/t/rows?key=k", `{"rows":[{"id":"rw_1","table":"t","key":"k","value":5}]}`,
 			[]map[string]any{{"id": "rw_1", "table": "t", "key": "k", "value": 5.0}}},
+		{"list_orders", `{"customer":"c d"}`, "/orders?customer=c+d", `{"orders":[{"id":"or_1","customer":"c d","item":"i","quantity":null,"status":"accepted"}]}`,
+			[]map[string]any{{"id": "or_1", "customer": "c d", "item": "i", "status": "accepted"}}},
+		{"list_payments", `{"order":"o"}`, "/payments?order=o", `{"payments":[{"id":"py_1","order":"o","amount":5}]}`,
+			[]map[string]any{{"id": "py_1", "order": "o", "amount": 5.0}}},
+		{"find_payment", `{"reference":"r/1"}`, "/payments?idempotency_key=r%2F1", `{"payments":[]}`, none},
 	}
 	pool := newTestPool(t)
 	for _, c := range cases {
@@ -198,6 +212,13 @@ func TestProviderErrors(t *testing.T) {
 		{"run_task", 200, `{}`, Unknown, nil},
 		{"insert_row", 409, `{"error":{"code":"already_exists","message":"m"},"existing":"rw_1"}`, Conflict, []string{"rw_1"}},
 		{"delete_newest", 404, `{"error":{"code":"not_found"}}`, Refused, nil},
+		{"pay_order", 409, `{"error":{"code":"idempotent_creation_conflict"},"existing":"py_1"}`, Done, []string{"py_1"}},
+		{"pay_order", 409, `{"error":{"code":"idempotent_creation_conflict"}}`, Unknown, nil},
+		{"pay_order", 409, `{"error":{"code":"idempotency_conflict"},"existing":"py_1"}`, Conflict, []string{"py_1"}},
+		{"pay_order", 422, `{"error":{"code":"idempotency_key_reused"}}`, Conflict, nil},
+		{"pay_order", 422, `{"error":{"code":"idempotency_key_other_endpoint"}}`, Conflict, nil},
+		{"pay_order", 400, `{"error":{"code":"idempotency_key_missing"}}`, Refused, nil},
+		{"pay_order", 409, `{"error":{"code":"idempotency_key_in_use"}}`, Conflict, nil},
 		{"put_file", 408, `{"error":{"code":"time-out of an edge"}}`, Unknown, nil},
 	} {
 		got := ByName(c.tool).read(response{status: c.status, body: []byte(c.answer)})

@@ -44,10 +44,16 @@ func TestOnFakeProviders(t *testing.T) {
 		{"append_line", "lines-keyed", `{"document":"a/b","text":"x"}`, `{"document":"a/b"}`, 1, true},
 		{"put_file", "files-put", `{"path":"d/a b","content":"x"}`, `{"prefix":"d/"}`, 1, false},
 		{"insert_row", "rows-unique", `{"table":"t","key":"k","value":5}`, `{"table":"t","key":"k"}`, 1, false},
+		{"place_order", "ietf-idempotency-key", `{"customer":"c","item":"i","quantity":3,"note":"n"}`, `{"customer":"c"}`, 1, true},
+		{"place_order", "paypal-orders", `{"customer":"c","item":"i","quantity":3}`, `{"customer":"c"}`, 1, true},
+		{"pay_order", "square-payments", `{"order":"o","amount":2500,"currency":"USD"}`, `{"order":"o"}`, 1, true},
+		{"pay_order", "adyen-payments", `{"order":"o","amount":2500,"region":"eu"}`, `{"order":"o"}`, 1, true},
+		{"place_order", "azure-repeatable", `{"customer":"c","item":"i","quantity":3}`, `{"customer":"c"}`, 1, true},
+		{"pay_under_reference", "increase-transfers", `{"order":"o","amount":2500}`, `{"reference":"key-1"}`, 1, true},
 	}
 	pool := newTestPool(t)
 	for _, c := range cases {
-		t.Run(c.tool, func(t *testing.T) {
+		t.Run(c.tool+" "+c.contract, func(t *testing.T) {
 			tool := ByName(c.tool)
 			lookUp, _ := tool.LookUp()
 			contract, ok := contracts.Find(c.contract)
@@ -72,7 +78,7 @@ func TestOnFakeProviders(t *testing.T) {
 			if lookUp != "" {
 				offered[lookUp] = bench.ToolUse{Errors: bench.ErrorsTyped}
 			}
-			s := raise(t, pool, bench.ToolServerConfig{ProviderKind: tool.Provider(), Provider: address, Tools: offered})
+			s := raise(t, pool, bench.ToolServerConfig{ProviderKind: tool.Provider(), Provider: address, Tools: offered, Key: contract.Advertised.Key, Now: clock.Now()})
 			defer s.Release()
 			if err := s.Warm(withDeadline(t)); err != nil {
 				t.Fatal(err)
@@ -104,7 +110,7 @@ func TestOnFakeProviders(t *testing.T) {
 			if c.keyed {
 				other := decode(t, c.args)
 				other[keyArgument] = "key-1"
-				for _, name := range []string{"amount", "count"} {
+				for _, name := range []string{"amount", "count", "quantity"} {
 					if _, ok := other[name]; ok {
 						other[name] = 2
 					}

@@ -92,8 +92,16 @@ func (t *trial) call(ctx context.Context, tool *Tool, args arguments, ids callID
 	return answer.styled(use.Errors)
 }
 
-// keyOf is the idempotency key of a call towards the provider, empty for none.
+// keyOf is the idempotency key of a call towards the provider, empty for none. Where the provider demands one
+// and the caller has none, one is minted, as the official clients of such providers do.
 func (t *trial) keyOf(use bench.ToolUse, args arguments, ids callIDs) string {
+	if key := t.givenKey(use, args, ids); key != "" || !t.config.Key.Required {
+		return key
+	}
+	return t.mint(ids.call)
+}
+
+func (t *trial) givenKey(use bench.ToolUse, args arguments, ids callIDs) string {
 	switch use.Key {
 	case bench.KeyArgument:
 		return args.text(keyArgument)
@@ -150,11 +158,16 @@ func (t *trial) mutate(ctx context.Context, tool *Tool, args arguments, key stri
 	requests := tool.plan(args)
 	all := Answer{Status: Done}
 	for i, r := range requests {
-		if key != "" && r.keyed != nil {
-			if len(requests) == 1 {
-				r.keyed(&r, key)
-			} else {
-				r.keyed(&r, fmt.Sprintf("%s/%d", key, i+1))
+		if key != "" {
+			each := key
+			if len(requests) > 1 {
+				each = fmt.Sprintf("%s/%d", key, i+1)
+			}
+			switch {
+			case r.placed:
+				place(&r, each, t.config.Key, t.clock.time())
+			case r.keyed != nil:
+				r.keyed(&r, each)
 			}
 		}
 		var part Answer
@@ -207,6 +220,7 @@ func (t *trial) warm(ctx context.Context) error {
 		"lines":    jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
 		"files":    jsonRequest(http.MethodGet, "/files?prefix=warm-up", "warm-up", nil),
 		"rows":     jsonRequest(http.MethodGet, "/tables/warm-up/rows", "warm-up", nil),
+		"orders":   jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
 	}
 	r, ok := warmUp[t.config.ProviderKind]
 	if !ok {

@@ -24,6 +24,7 @@ var All = []*Tool{
 	appendLine, readDocument,
 	putFile, deleteNewest, listFiles,
 	insertRow, findRow,
+	placeOrder, listOrders, payOrder, listOrderPayments, payUnderReference, findPayment,
 }
 
 // ByName returns the tool of this name, nil if the catalogue has none.
