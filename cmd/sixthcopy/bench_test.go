@@ -93,6 +93,67 @@ func BenchmarkKillAndRestart(b *testing.B) {
 	}
 }
 
+// BenchmarkRetention sets a trial in which virtual time passes the retention of a key beside the same trial
+// without the pause, in turns of one run: the answer is lost after the commit, and a system without keys sends
+// again. The acceptance line is a ratio of the medians of at most 1.2, for a day and for thirty days.
+func BenchmarkRetention(b *testing.B) {
+	for _, c := range []struct{ name, workload string }{{"day", "refund"}, {"month", "account"}} {
+		b.Run(c.name, func(b *testing.B) {
+			o := runOptions{suite: "full", systems: []string{"blind"}, workloads: []string{c.workload},
+				boundaries: []string{"committed-before-response", "token-expired"}, repeat: 1, parallel: 1, seed: 1}
+			spec, chosen, err := o.spec()
+			if err != nil {
+				b.Fatal(err)
+			}
+			plan, err := bench.MakePlan(spec)
+			if err != nil {
+				b.Fatal(err)
+			}
+			pick := func(boundary bench.Boundary, variant string) bench.Trial {
+				i := slices.IndexFunc(plan.Trials, func(t bench.Trial) bool {
+					return t.Fault.Boundary == boundary && t.Fault.Variant == variant && t.System == "blind"
+				})
+				if i < 0 {
+					b.Fatalf("the plan has no %s %s of blind", boundary, variant)
+				}
+				return plan.Trials[i]
+			}
+			paused, plain := pick(bench.TokenExpired, "just-past"), pick(bench.CommittedBeforeResponse, "reset")
+			w, stop, err := world()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer stop()
+			defer closeAll(chosen)
+			dir, err := os.MkdirTemp(fastDir(), "sixthcopy-bench-")
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
+			run := func(t bench.Trial) {
+				rec := runner.Run(b.Context(), t, chosen["blind"])
+				if j := bench.Judge(rec.Evidence); j.Verdict != bench.Violation || len(rec.Evidence.Observed.Requests) != 2 {
+					b.Fatalf("verdict %s (%s) of %d requests, expected a violation of two", j.Verdict, j.InvalidBecause, len(rec.Evidence.Observed.Requests))
+				}
+			}
+			run(plain) // the pools are filled
+			var pauses, plains []time.Duration
+			for b.Loop() {
+				for range 10 { // of each; fewer make no median
+					plains = append(plains, timed(func() { run(plain) }))
+					pauses = append(pauses, timed(func() { run(paused) }))
+				}
+			}
+			b.ReportMetric(contractHours(paused), "h-virtual")
+			b.ReportMetric(milliseconds(quantile(plains, 5)), "ms-plain-p50")
+			b.ReportMetric(float64(quantile(pauses, 5))/float64(quantile(plains, 5)), "ratio")
+		})
+	}
+}
+
+func contractHours(t bench.Trial) float64 { return t.Contract.Passes(t.Fault.Pass).Hours() }
+
 // BenchmarkQuickSuite is the quick suite as the command runs it, report included. The acceptance line is at
 // least 60 trials a second on two cores.
 func BenchmarkQuickSuite(b *testing.B) {

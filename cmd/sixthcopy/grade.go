@@ -24,13 +24,15 @@ func grade(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotA
 		tried[bench.Member{Workload: t.Workload, Boundary: t.Boundary, Variant: t.Variant}] = true
 	}
 	var lists []bench.ClassList
+	planned := map[[2]string]bench.Class{}
 	for _, c := range plan.Classes {
 		lists = append(lists, c.List(tried))
+		planned[[2]string{c.Workload, c.Name}] = c
 	}
 	var classes []report.Class
 	for _, c := range bench.Grade(trials, lists).Classes {
 		classes = append(classes, report.Class{System: c.System, Workload: c.Workload, Class: c.Class, Bound: c.Bound, Mark: c.Mark,
-			Regret: c.Regret, Lucky: c.Lucky})
+			Regret: c.Regret, Lucky: c.Lucky, ProviderFault: planned[[2]string{c.Workload, c.Class}].Provider, LedgerOwes: planned[[2]string{c.Workload, c.Class}].Owes})
 	}
 	var out []report.NotApplicable
 	for _, n := range plan.NotApplicable {

@@ -115,6 +115,9 @@ type Class struct {
 	Mark     bench.Mark `json:"mark"`   // of the worst member
 	Regret   *int       `json:"regret"` // rank(mark) - rank(bound); null: the run lacks members of the class
 	Lucky    bool       `json:"lucky"`  // an exact member beside a violating one
+
+	ProviderFault bool `json:"provider_fault"`    // the contract breaks its promise here
+	LedgerOwes    bool `json:"ledger_owes_bound"` // the reference must reach the bound: no provider fault, or a look-up that is true
 }
 
 // NotApplicable is a cell that the plan left out, and why.

@@ -377,3 +377,31 @@ func TestTextNamesWhatWentWrong(t *testing.T) {
 		t.Error("a goal that was reached is named")
 	}
 }
+
+// Where a provider breaks its promise the table says so, and the reference owes the bound only with a look-up.
+func TestTextMarksProviderFaults(t *testing.T) {
+	two := 2
+	for _, c := range []struct {
+		name         string
+		fault, owes  bool
+		column, miss bool
+	}{
+		{"a kept promise", false, true, false, true},
+		{"a broken one", true, false, true, false},
+		{"a broken one, and a look-up that is true", true, true, true, true},
+	} {
+		r := build(sample(), false)
+		r.Classes = []report.Class{{System: "ledger", Workload: "refund", Class: "lost", Bound: bench.MarkExact, Mark: bench.MarkViolation,
+			Regret: &two, ProviderFault: c.fault, LedgerOwes: c.owes}}
+		var b strings.Builder
+		if err := r.Text(&b, "run.db"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "fault: the provider breaks its promise"); got != c.column {
+			t.Errorf("%s: the column of faults is there: %v", c.name, got)
+		}
+		if got := strings.Contains(b.String(), "BOUND MISSED by the reference"); got != c.miss {
+			t.Errorf("%s: the bound is said to be missed: %v", c.name, got)
+		}
+	}
+}

@@ -236,8 +236,9 @@ func (p *printer) regret(r *Report) {
 	if len(r.Classes) == 0 {
 		return
 	}
-	type sums struct{ exact, by0, by1, by2, beaten, open, lucky int }
+	type sums struct{ exact, by0, by1, by2, beaten, open, lucky, faults int }
 	all := map[string]*sums{}
+	faults := false
 	var wrong []string // what tells that a bound, the reference or the judge is wrong
 	for _, c := range r.Classes {
 		s := all[c.System]
@@ -247,6 +248,10 @@ func (p *printer) regret(r *Report) {
 		}
 		if c.Lucky {
 			s.lucky++
+		}
+		if c.ProviderFault {
+			s.faults++
+			faults = true
 		}
 		if c.Bound == bench.MarkExact {
 			s.exact++
@@ -264,7 +269,7 @@ func (p *printer) regret(r *Report) {
 		default:
 			s.by2++
 		}
-		if c.System == reference && c.Regret != nil && *c.Regret > 0 {
+		if c.System == reference && c.LedgerOwes && c.Regret != nil && *c.Regret > 0 {
 			wrong = append(wrong, fmt.Sprintf("BOUND MISSED by the reference: %s, class %s: bound %s, mark %s", c.Workload, c.Class, c.Bound, c.Mark))
 		}
 	}
@@ -278,10 +283,18 @@ func (p *printer) regret(r *Report) {
 		for _, n := range []int{s.exact, s.by0, s.by1, s.by2, s.beaten, s.open, s.lucky} {
 			row = append(row, strconv.Itoa(n))
 		}
+		if faults {
+			row = append(row, strconv.Itoa(s.faults))
+		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"system", "bound exact", "0", "1", "2", "<0", "?", "lucky"},
-		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right}, rows)
+	head, align := []string{"system", "bound exact", "0", "1", "2", "<0", "?", "lucky"}, []tw.Align{tw.AlignLeft, right, right, right, right, right, right, right}
+	if faults {
+		p.line("fault: the provider breaks its promise; the ledger owes the bound there only if")
+		p.line("it can look up the truth")
+		head, align = append(head, "fault"), append(align, right)
+	}
+	p.table(head, align, rows)
 	for _, w := range wrong[:min(listed, len(wrong))] {
 		p.hang("", w)
 	}
