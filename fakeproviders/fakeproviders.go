@@ -37,12 +37,14 @@ type Kind interface {
 var All = []Kind{
 	chat{},
 	files{},
+	instances{},
 	lines{},
 	mail{},
 	orders{},
 	payments{},
 	repository{},
 	rows{},
+	snapshots{},
 	tasks{},
 	tickets{},
 }

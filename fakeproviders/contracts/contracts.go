@@ -15,6 +15,8 @@ import (
 var All = slices.Concat(
 	payments(),
 	tasks(),
+	instances(),
+	snapshots(),
 	tickets(),
 	mail(),
 	lines(),
@@ -48,7 +50,6 @@ func within(d time.Duration) *time.Duration { return &d }
 
 const (
 	stripeSource = "https://docs.stripe.com/api/idempotent_requests and https://docs.stripe.com/error-low-level"
-	ecsSource    = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html"
 )
 
 func payments() []bench.Contract {
@@ -65,28 +66,6 @@ func payments() []bench.Contract {
 		honest("payments-no-key", "payments", "No key, no look-up by an identity.", "planted", bench.Terms{}),
 		lying("stripe-v1-unenforced", "payments", "Lies: the key is accepted and ignored.", stripe, bench.Terms{}),
 		lying("stripe-v1-forgets-early", "payments", "Lies: the key is kept 1 h instead of 24 h.", stripe, early),
-	}
-}
-
-func tasks() []bench.Contract {
-	startedBy := bench.LookUpTerms{Kind: "bounded", By: "identity", Lag: 5 * time.Minute}
-	ecs := bench.Terms{
-		Key: bench.KeyTerms{
-			Location: "body:clientToken", MaxLength: 64, Scope: "account+cluster",
-			Retention: 24 * time.Hour, ClockStart: "resource-end", AfterEnd: time.Hour,
-			Fingerprint: "params", Mismatch: "conflict", Concurrent: "conflict",
-			Saves: "success", Replay: "current",
-		},
-		LookUp: startedBy,
-	}
-	waits := ecs
-	waits.Key.Concurrent = "wait"
-	return []bench.Contract{
-		honest("ecs-run-task", "tasks", "A token per cluster, kept 24 h; success only; found by startedBy within 5 min. The answer to a token in work is not documented: here a conflict.", ecsSource, ecs),
-		honest("ecs-run-task-waits", "tasks", "As ecs-run-task, but a token in work makes the second call wait.", ecsSource, waits),
-		honest("ecs-no-token", "tasks", "A resource without a token and without a look-up.", "planted", bench.Terms{}),
-		honest("ecs-started-by", "tasks", "No token; found by startedBy within 5 min; a call commits within 15 min or not at all.", "planted",
-			bench.Terms{LookUp: startedBy, CommitsWithin: within(15 * time.Minute)}),
 	}
 }
 
