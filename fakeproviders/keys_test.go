@@ -240,7 +240,7 @@ func TestReplayForms(t *testing.T) {
 		r := up(t, "ecs-run-task")
 		body := `{"taskDefinition":"web","clientToken":"t","count":3}`
 		a, b := r.want(r.runTask(body), 200), r.want(r.runTask(body), 200)
-		if len(a.field("tasks").([]any)) != 3 || a.body != b.body {
+		if len(a.field("tasks").([]any)) != 3 || strings.ReplaceAll(a.body, `"lastStatus":"PENDING"`, `"lastStatus":"RUNNING"`) != b.body || a.body == b.body {
 			t.Errorf("first %s, replay %s", a.body, b.body)
 		}
 		r.wantEffects(3)

@@ -66,7 +66,8 @@ var classes = map[string][]string{
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge"},
 	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
 	"orders": {"order", "payment"},
-	"rows":   {"row"}, "tasks": {"task"}, "tickets": {"ticket"},
+	"rows":   {"row"}, "tasks": {"task", "service"}, "tickets": {"ticket"},
+	"instances": {"instance"}, "snapshots": {"snapshot", "completion"},
 }
 
 func TestEachOracleReadsItsClassesAndNoOther(t *testing.T) {
