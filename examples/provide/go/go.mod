@@ -1,0 +1,3 @@
+module example.com/lostticket
+
+go 1.25
