@@ -154,7 +154,8 @@ func (c chat) execute(x *exchange) (answer, error) {
 		return jsonAnswer(http.StatusOK, map[string]any{"ok": true, "url": "https://sixthcopy.slack.com/", "team": "sixthcopy", "team_id": slackTeam,
 			"user": "sixthcopy", "user_id": slackUser, "bot_id": slackBot, "is_enterprise_install": false}), nil
 	}
-	if channel == "" || !slackID.MatchString(channel) {
+	named := text(args, "channel")
+	if channel == "" || !slackID.MatchString(channel) || x.call.Op != "chat.postMessage" && named != channel { // only that one knows names
 		return slackError("channel_not_found"), nil
 	}
 	switch x.call.Op {

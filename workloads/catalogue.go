@@ -69,6 +69,8 @@ func Known() Catalogue {
 	key := Value{Name: "key", Required: true}
 	rowValue := Value{Name: "value", Type: TextOrNumber, Required: true, Free: true}
 	path := Value{Name: "path", Required: true}
+	repository := Value{Name: "repository", Required: true}
+	issue := Value{Name: "issue", Type: Number, Required: true, Min: 1, Max: 1 << 31}
 	either := func(name string) Value { return Value{Name: name, Type: TextOrNumber} }
 	text := func(name string) Value { return Value{Name: name} }
 	free := func(name string) Value { return Value{Name: name, Free: true} }
@@ -96,6 +98,21 @@ func Known() Catalogue {
 			"orders": {Classes: map[string][]Value{
 				"order":   {text("customer"), text("item"), {Name: "quantity", Type: Number}, free("note"), text("region")},
 				"payment": {order, amount, text("currency"), free("note"), text("region")},
+			}},
+			"chat": {Classes: map[string][]Value{
+				"post":       {text("channel"), free("text"), text("thread")},
+				"correction": {text("channel"), text("post"), free("text")},
+				"removal":    {text("channel"), text("post")},
+			}},
+			"repository": {Classes: map[string][]Value{
+				"issue":        {repository, free("title"), free("body"), text("labels")},
+				"comment":      {repository, issue, free("body")},
+				"pull_request": {repository, text("head"), text("base"), free("title"), free("body")},
+				"release":      {repository, text("tag"), free("name"), free("body")},
+				"draft":        {repository, text("tag"), free("name"), free("body")},
+				"deployment":   {repository, text("ref"), text("environment"), free("description")},
+				"ref":          {repository, text("ref"), text("sha")},
+				"change":       {repository, {Name: "number", Type: Number}, text("state"), free("title"), free("body"), text("labels")},
 			}},
 		},
 		Contracts: map[string]string{
@@ -129,6 +146,10 @@ func Known() Catalogue {
 			"gocardless-payments":     "orders",
 			"azure-repeatable":        "orders",
 			"increase-transfers":      "orders",
+			"github":                  "repository",
+			"github-lagging-lists":    "repository",
+			"slack-post-message":      "chat",
+			"slack-client-msg-id":     "chat",
 		},
 		Tools: map[string]Tool{
 			"refund_order": {Provider: "payments", Makes: "refund", Args: []Value{order, amount, free("reason")}},
@@ -159,6 +180,27 @@ func Known() Catalogue {
 			"list_payments":       {Provider: "orders", Args: []Value{order}},
 			"pay_under_reference": {Provider: "orders", Makes: "payment", TakesReference: true, Args: []Value{order, amount, free("note")}},
 			"find_payment":        {Provider: "orders", Args: []Value{needed(reference)}},
+			"create_issue": {Provider: "repository", Makes: "issue", TakesReference: true,
+				Args: []Value{repository, needed(free("title")), free("body"), text("labels")}},
+			"find_issue": {Provider: "repository", Args: []Value{repository, reference}},
+			"comment_issue": {Provider: "repository", Makes: "comment", TakesReference: true,
+				Args: []Value{repository, issue, needed(free("body"))}},
+			"find_comment": {Provider: "repository", Args: []Value{repository, issue, reference}},
+			"open_pull_request": {Provider: "repository", Makes: "pull_request", Args: []Value{repository, needed(text("head")),
+				needed(text("base")), needed(free("title")), free("body")}},
+			"find_pull_request": {Provider: "repository", Args: []Value{repository, needed(text("head")), text("base")}},
+			"create_release": {Provider: "repository", Makes: "release",
+				Args: []Value{repository, needed(text("tag")), free("name"), free("body")}},
+			"find_release": {Provider: "repository", Args: []Value{repository, needed(text("tag"))}},
+			"draft_release": {Provider: "repository", Makes: "draft", TakesReference: true,
+				Args: []Value{repository, needed(text("tag")), free("name"), free("body")}},
+			"find_draft": {Provider: "repository", Args: []Value{repository, reference}},
+			"create_deployment": {Provider: "repository", Makes: "deployment", TakesReference: true,
+				Args: []Value{repository, needed(text("ref")), text("environment"), free("description")}},
+			"find_deployment": {Provider: "repository", Args: []Value{repository, reference}},
+			"post_message": {Provider: "chat", Makes: "post", TakesReference: true,
+				Args: []Value{needed(text("channel")), needed(free("text")), text("thread")}},
+			"read_channel": {Provider: "chat", Args: []Value{needed(text("channel")), reference}},
 		},
 		Boundaries: bench.Boundaries,
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"syscall"
 	"time"
 
@@ -148,6 +149,9 @@ func (t *trial) read(ctx context.Context, tool *Tool, args arguments) Answer {
 		return lostAnswer(r, err)
 	}
 	o := tool.read(response)
+	if tool.keep != nil {
+		o.found = slices.DeleteFunc(o.found, func(found map[string]any) bool { return !tool.keep(args, found) })
+	}
 	return Answer{Status: o.status, Message: worded(r, response, o), Found: o.found}
 }
 
@@ -213,14 +217,16 @@ func (t *trial) exchange(ctx context.Context, r request) (response, error) {
 // warm makes one read on the provider connection, so that the next request is not its first.
 func (t *trial) warm(ctx context.Context) error {
 	warmUp := map[string]request{
-		"payments": jsonRequest(http.MethodGet, "/v1/refunds?limit=1", "warm-up", nil),
-		"tasks":    awsRequest("ListTasks", "warm-up", map[string]any{}),
-		"tickets":  jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
-		"mail":     jsonRequest(http.MethodGet, "/messages", "warm-up", nil),
-		"lines":    jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
-		"files":    jsonRequest(http.MethodGet, "/files?prefix=warm-up", "warm-up", nil),
-		"rows":     jsonRequest(http.MethodGet, "/tables/warm-up/rows", "warm-up", nil),
-		"orders":   jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
+		"payments":   jsonRequest(http.MethodGet, "/v1/refunds?limit=1", "warm-up", nil),
+		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
+		"tickets":    jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
+		"mail":       jsonRequest(http.MethodGet, "/messages", "warm-up", nil),
+		"lines":      jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
+		"files":      jsonRequest(http.MethodGet, "/files?prefix=warm-up", "warm-up", nil),
+		"rows":       jsonRequest(http.MethodGet, "/tables/warm-up/rows", "warm-up", nil),
+		"orders":     jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
+		"chat":       slackRequest("api.test", "warm-up", map[string]any{}),
+		"repository": {method: http.MethodGet, path: "/rate_limit", header: githubHeader(), about: "warm-up"},
 	}
 	r, ok := warmUp[t.config.ProviderKind]
 	if !ok {

@@ -25,6 +25,9 @@ var All = []*Tool{
 	putFile, deleteNewest, listFiles,
 	insertRow, findRow,
 	placeOrder, listOrders, payOrder, listOrderPayments, payUnderReference, findPayment,
+	createIssue, findIssue, commentIssue, findComment, openPullRequest, findPullRequest,
+	createRelease, findRelease, draftRelease, findDraft, createDeployment, findDeployment,
+	postMessage, readChannel,
 }
 
 // ByName returns the tool of this name, nil if the catalogue has none.
@@ -62,6 +65,7 @@ type Tool struct {
 	effects func(a arguments) []map[string]any            // business attributes of each effect, at least one
 	plan    func(a arguments) []request                   // the provider requests, sent one after another
 	follow  func(a arguments, r response) (request, bool) // reads only: a second request that needs the answer to the first
+	keep    func(a arguments, found map[string]any) bool  // reads only: what of a list the arguments ask for, where the provider cannot be asked for it; nil: all
 	read    func(r response) outcome                      // reads the provider's answer to one request, the last one of a read
 }
 
