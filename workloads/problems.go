@@ -43,9 +43,15 @@ func sorted(list []Problem) error {
 	return &Problems{List: slices.Compact(list)}
 }
 
+// mostNamed is how many words a message names before it sends the reader to the schema.
+const mostNamed = 16
+
 // oneOf says which words are expected where word came, with the nearest of them if one is near.
 func oneOf(word string, known []string) string {
 	text := "expected one of " + strings.Join(known, ", ")
+	if len(known) > mostNamed {
+		text = "expected one of those that `sixthcopy schema` names"
+	}
 	if len(known) == 0 {
 		text = "expected none"
 	}

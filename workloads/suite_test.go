@@ -87,6 +87,13 @@ func TestSuiteIsVaried(t *testing.T) {
 			t.Errorf("%s: no drift: boundary parameter-drift could not strike it", w.Name)
 		}
 	}
+	providers, err := Providers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range providers { // a real provider's wire has its workloads there
+		seen["provider "+w.Provider.Kind]++
+	}
 	want := []string{"key none", "key argument", "transport mcp", "transport json", "errors typed", "errors vague", "errors lying", "says idempotent"}
 	for kind := range Known().Providers {
 		want = append(want, "provider "+kind)
