@@ -15,7 +15,7 @@ LIMITS := BenchmarkBoundaryToxic,ratio,at most 1.25;BenchmarkKillAndRestart,rati
 STATIC := -tags netgo,osusergo,sqlite_omit_load_extension -ldflags '-extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help check test deep bench build clean
+.PHONY: help check clients test deep bench build clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -26,7 +26,11 @@ check: ## format, vet, staticcheck, race tests of the quick packages; under two 
 	go run $(STATICCHECK) ./...
 	go test -race -json $(FAST) | $(CLOSING)
 
+clients: ## install the real SDKs for fakeproviders/conformance into .cache/clients; quick when nothing changed
+	@fakeproviders/conformance/clients/install
+
 test: ## all tests that this machine can run; skipped ones are named last
+	@fakeproviders/conformance/clients/install || echo "not all clients are installed: their tests are skipped by name"
 	go test -count=1 -timeout 20m -json ./... | $(CLOSING) -deep results/deep
 
 deep: ## tests that take hours; their result is stored in results/deep with the commit

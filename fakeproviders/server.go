@@ -240,7 +240,7 @@ func (p *provider) fault(err error) {
 
 // reset ends a connection by RST.
 func reset(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
+	if t, ok := c.(interface{ SetLinger(sec int) error }); ok { // a TCP connection, or one that wraps it
 		t.SetLinger(0) // fails on a closed connection only
 	}
 	c.Close()

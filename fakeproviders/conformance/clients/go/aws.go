@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// aws is the AWS SDK for Go v2. An operation is a service and an operation of its API, "ecs.RunTask", with
+// the API's own arguments.
+func aws(c call) answer {
+	run := awsOps[c.Op]
+	if run == nil {
+		return wrong(fmt.Errorf("operation %s is not known", c.Op))
+	}
+	out, err := run(c)
+	if err == nil {
+		return answer{OK: out}
+	}
+	f := &failure{Type: fmt.Sprintf("%T", err), Message: err.Error()}
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		f.Type, f.Code, f.Message, f.More = api.ErrorCode(), api.ErrorCode(), api.ErrorMessage(), api
+	}
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) {
+		f.Status = response.HTTPStatusCode()
+	}
+	return answer{Error: f}
+}
+
+var awsOps = map[string]func(call) (any, error){
+	"ecs.RunTask": awsOp(ecsClient, (*ecs.Client).RunTask),
+}
+
+var credentials = sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {
+	return sdk.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
+})
+
+func ecsClient(c call) *ecs.Client {
+	return ecs.New(ecs.Options{Region: "us-east-1", BaseEndpoint: &c.Base, Credentials: credentials})
+}
+
+// awsOp fills an operation's input by the names of the API: taskDefinition is TaskDefinition.
+func awsOp[C, I, O, P any](client func(call) C, op func(C, context.Context, *I, ...func(*P)) (*O, error)) func(call) (any, error) {
+	return func(c call) (any, error) {
+		in := new(I)
+		if err := json.Unmarshal(c.Args, in); err != nil {
+			return nil, err
+		}
+		return op(keep(c, func() C { return client(c) }), context.Background(), in)
+	}
+}

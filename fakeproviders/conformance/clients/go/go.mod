@@ -1,0 +1,15 @@
+module github.com/sixthcopy/sixthcopy/fakeproviders/conformance/clients/go
+
+go 1.25
+
+require (
+	github.com/aws/aws-sdk-go-v2 v1.48.0
+	github.com/aws/aws-sdk-go-v2/service/ecs v1.105.1
+	github.com/aws/smithy-go v1.28.9
+	github.com/stripe/stripe-go/v85 v85.0.0
+)
+
+require (
+	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.12 // indirect
+	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.12 // indirect
+)

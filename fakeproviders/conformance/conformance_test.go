@@ -1,0 +1,147 @@
+package conformance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+)
+
+// clients lists the SDKs. To add one: a line here, its package in the manifest of its language, its
+// operations in clients/.
+var clients = []client{
+	{name: "stripe-python", language: "python", family: "stripe", pkg: "stripe"},
+	{name: "stripe-python module", language: "python", family: "stripe", pkg: "stripe", alone: true},
+	{name: "stripe-node", language: "node", family: "stripe", pkg: "stripe"},
+	{name: "stripe-go", language: "go", family: "stripe", pkg: "github.com/stripe/stripe-go/v85"},
+	{name: "net/http", language: "go", family: "http", pkg: "net/http"},
+	{name: "boto3", language: "python", family: "aws", pkg: "boto3"},
+	{name: "aws-sdk-go-v2", language: "go", family: "aws", pkg: "github.com/aws/aws-sdk-go-v2"},
+	{name: "@aws-sdk/client-ecs", language: "node", family: "aws", pkg: "@aws-sdk/client-ecs"},
+}
+
+// scenario is something that happens between a client and a provider, and what must come of it. The words
+// of what is seen are compared; they stand in docs/conformance.md.
+type scenario struct {
+	name     string // what happens: "same key, other parameters"
+	contract string // of the provider
+	client   string // a name of clients
+	expected string // by the provider's documentation or by measuring the SDK
+	here     string // what is seen here, where that differs from expected
+	why      string // it differs
+	slow     bool   // the SDK waits before it sends again, which takes seconds
+
+	// run plays it and tells in words what was seen. An error is something that made telling impossible.
+	run func(*stage) (string, error)
+}
+
+// scenarios lists them all. To add some: a file scenarios_KIND_test.go beside this, a line here.
+func scenarios() []scenario {
+	return slices.Concat(
+		stripeScenarios(),
+		ecsScenarios(),
+	)
+}
+
+// outcome is what became of a scenario.
+type outcome struct {
+	seen string
+	err  error
+	took time.Duration
+}
+
+// wrong says what is not as it must be, nil if all is.
+func (s scenario) wrong(o outcome) error {
+	switch want := cmp.Or(s.here, s.expected); {
+	case o.err != nil:
+		return o.err
+	case o.seen != want:
+		return fmt.Errorf("seen: %s; expected: %s", o.seen, want)
+	}
+	return nil
+}
+
+// play raises the scenario's provider, changed if asked, and runs the scenario.
+func (s scenario) play(kids *children, change func(*bench.Terms)) (o outcome) {
+	begun := time.Now()
+	defer func() { o.took = time.Since(begun) }()
+	c, ok := contracts.Find(s.contract)
+	if !ok {
+		return outcome{err: broken{fmt.Errorf("contract %q is not there", s.contract)}}
+	}
+	i := slices.IndexFunc(clients, func(c client) bool { return c.name == s.client })
+	if i < 0 {
+		return outcome{err: broken{fmt.Errorf("client %q is not there", s.client)}}
+	}
+	if change != nil {
+		change(&c.Actual)
+	}
+	st, err := newStage(c, clients[i], kids, s.id())
+	if err != nil {
+		return outcome{err: err}
+	}
+	o.seen, o.err = s.run(st)
+	if err := st.close(); err != nil {
+		o.err = err
+	}
+	return o
+}
+
+func (s scenario) id() string { return s.contract + "/" + s.client + "/" + s.name }
+
+// atOnce bounds how many scenarios play at the same time: most of their time is an SDK's waiting.
+const atOnce = 16
+
+// playAll plays scenarios at the same time and returns what became of them, in their order.
+func playAll(kids *children, all []scenario) []outcome {
+	outcomes := make([]outcome, len(all))
+	room := make(chan struct{}, atOnce)
+	for i, s := range all {
+		room <- struct{}{}
+		go func() {
+			outcomes[i] = s.play(kids, nil)
+			<-room
+		}()
+	}
+	for range atOnce {
+		room <- struct{}{}
+	}
+	return outcomes
+}
+
+// ready leaves out the scenarios whose clients are not here, each language by a named skip.
+func ready(t *testing.T, all []scenario) []scenario {
+	lacking := map[string]bool{}
+	for language := range environments {
+		if why := missing(language); why != "" {
+			lacking[language] = true
+			t.Run(language, func(t *testing.T) { t.Skip(why) })
+		}
+	}
+	return slices.DeleteFunc(all, func(s scenario) bool {
+		i := slices.IndexFunc(clients, func(c client) bool { return c.name == s.client })
+		return i >= 0 && lacking[clients[i].language]
+	})
+}
+
+// TestConformance plays every scenario and compares what is seen with what must be, and with docs/conformance.md.
+func TestConformance(t *testing.T) {
+	every := scenarios()
+	all := ready(t, slices.Clone(every))
+	if testing.Short() {
+		all = slices.DeleteFunc(all, func(s scenario) bool { return s.slow })
+	}
+	kids := newChildren(t)
+	outcomes := playAll(kids, all)
+	for i, s := range all {
+		t.Run(s.id(), func(t *testing.T) {
+			if err := s.wrong(outcomes[i]); err != nil {
+				t.Errorf("after %.1f s: %v", outcomes[i].took.Seconds(), err)
+			}
+		})
+	}
+}
