@@ -233,7 +233,7 @@ func (x *exchange) fail(act bench.Action, made []store.Object) (bench.Action, an
 		return pass, ans, nil
 	case t.ForgetsOnError:
 		return pass, ans, errors.Join(x.p.store.DropKey(x.key.Scope, x.key.Name), x.release(true))
-	case t.Saves == "executed":
+	case t.Saves == "executed", t.Saves == "final" && act.Status < 500:
 		return pass, ans, errors.Join(x.p.store.SaveKey(x.record(ans, store.Failed, made)), x.release(true))
 	case t.Saves == "resumes":
 		state := store.Failed

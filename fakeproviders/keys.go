@@ -54,6 +54,9 @@ func formField(body []byte, name string) string {
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 
+// sfString is a quoted string of printable ASCII (RFC 9651, section 3.3.3).
+var sfString = regexp.MustCompile(`^"([\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"$`)
+
 // keyProblem says what is wrong with a key as it was sent, "" if nothing is.
 func keyProblem(t bench.KeyTerms, key string) string {
 	switch {
@@ -61,7 +64,7 @@ func keyProblem(t bench.KeyTerms, key string) string {
 		return fmt.Sprintf("The idempotency key has %d characters; the limit is %d.", len(key), t.MaxLength)
 	case t.Syntax == "uuid" && !uuid.MatchString(key):
 		return fmt.Sprintf("The idempotency key must be a UUID, not %.60q.", key)
-	case t.Syntax == "sf-string" && (len(key) < 2 || key[0] != '"' || key[len(key)-1] != '"'):
+	case t.Syntax == "sf-string" && !sfString.MatchString(key):
 		return fmt.Sprintf("The idempotency key must be a quoted string, not %.60q.", key)
 	}
 	return ""

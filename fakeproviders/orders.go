@@ -71,7 +71,9 @@ func (s orders) create(x *exchange, w *orderWire, class string) answer {
 	}
 	body := fields(x.raw.Body)
 	if r := w.check(class, body); r != nil {
-		return x.refuse(*r)
+		a := x.refuse(*r)
+		a.executed = x.p.terms.Key.Saves == "final" // where every 4xx is kept, those of validation are too
+		return a
 	}
 	x.add(w.prefix[class], store.Object{ID: w.id(class, x.name), Class: class, Attrs: x.call.Attrs, Reference: x.call.Key,
 		Detail: map[string]any{"wire": w.name, "body": body}})

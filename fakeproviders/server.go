@@ -141,8 +141,8 @@ func (p *provider) Parse(r bench.RawRequest) bench.Call {
 	c.Principal = principalOf(r)
 	if c.Mutating {
 		c.Key = keyOf(firstText(p.terms.Key.Location, p.says.Key.Location), r) // also one that is ignored, for the history
-		if p.terms.Key.Syntax == "sf-string" {
-			c.Key = strings.Trim(c.Key, `"`)
+		if p.terms.Key.Syntax == "sf-string" && len(c.Key) > 1 && strings.HasPrefix(c.Key, `"`) {
+			c.Key = strings.TrimSuffix(c.Key[1:], `"`)
 		}
 	}
 	return c
