@@ -17,6 +17,7 @@ type Terms struct {
 	Key                 KeyTerms            `json:"key"`
 	LookUp              LookUpTerms         `json:"look_up"`
 	Unique              map[string][]string `json:"unique,omitempty"`               // effect class -> attributes under a unique constraint; a second one is refused
+	UniqueLag           time.Duration       `json:"unique_lag,omitempty"`           // how young an object may be and yet be overlooked by the constraint; 0: none is
 	CommitsWithin       *time.Duration      `json:"commits_within,omitempty"`       // how long after a lost call it may still commit; nil: no limit is documented
 	NaturallyIdempotent bool                `json:"naturally_idempotent,omitempty"` // the same call again leaves the same state
 	Closes              time.Duration       `json:"closes,omitempty"`               // an object ends by itself that long after it was made; 0: never

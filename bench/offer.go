@@ -19,7 +19,7 @@ func (st *stage) offers() []OfferedTool {
 			TakesKey: use.Key == KeyArgument, TakesRef: tool.TakesRef(), ReadOnly: tool.ReadOnly(), Annotations: use.Annotations,
 			Arguments: tool.Arguments(use)}
 		if !tool.ReadOnly() {
-			o.Contract = OfferedContract{Unique: len(terms.Unique[tool.Class()]) > 0, NaturallyIdempotent: terms.NaturallyIdempotent}
+			o.Contract = OfferedContract{Unique: len(terms.Unique[tool.Class()]) > 0 && terms.UniqueLag == 0, NaturallyIdempotent: terms.NaturallyIdempotent}
 			if use.Key == KeyArgument {
 				o.Contract.KeyRetentionS = terms.Promises().Seconds()
 				o.Contract.SavesFailures = terms.Key.Saves == "executed"
@@ -80,7 +80,7 @@ func contractFor(c Contract, class string, keyReaches, lookUpReaches bool) Evide
 }
 
 func boundTerms(t Terms, class string, holds time.Duration) BoundTerms {
-	b := BoundTerms{Unique: len(t.Unique[class]) > 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
+	b := BoundTerms{Unique: len(t.Unique[class]) > 0 && t.UniqueLag == 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
 	if t.Key.Location != "" {
 		b.KeyHours, b.SavesFailures = holds.Hours(), t.Key.Saves == "executed"
 		b.Breaks = KeyBreaks{ClaimsStay: t.Key.InFlight == "durable", ForgetsOnError: t.Key.ForgetsOnError,

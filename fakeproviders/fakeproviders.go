@@ -35,7 +35,9 @@ type Kind interface {
 
 // All lists every kind of provider. To add one: a file beside this, a line here.
 var All = []Kind{
+	calendar{},
 	chat{},
+	cluster{},
 	files{},
 	instances{},
 	lines{},

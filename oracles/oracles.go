@@ -21,7 +21,9 @@ import (
 
 // All lists every oracle by the kind of provider that it reads. To add one: a file beside this, a line here.
 var All = []bench.Oracle{
+	calendar{},
 	chat{},
+	cluster{},
 	fileStore{},
 	documents{},
 	machines{},

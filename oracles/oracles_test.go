@@ -65,6 +65,7 @@ func read(t *testing.T, kind, dir string) ([]bench.Effect, error) {
 var classes = map[string][]string{
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge"},
 	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
+	"calendar": {"event", "cancellation"}, "cluster": {"config", "pod", "job", "app", "teardown"},
 	"orders": {"order", "payment"},
 	"rows":   {"row"}, "tasks": {"task", "service"}, "tickets": {"ticket"},
 	"instances": {"instance"}, "snapshots": {"snapshot", "completion"},

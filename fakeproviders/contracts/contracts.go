@@ -25,6 +25,8 @@ var All = slices.Concat(
 	repository(),
 	chat(),
 	orders(),
+	calendar(),
+	cluster(),
 )
 
 // Find returns the contract of this name, and whether there is one.
