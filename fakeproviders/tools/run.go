@@ -227,6 +227,8 @@ func (t *trial) warm(ctx context.Context) error {
 		"orders":     jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
 		"chat":       slackRequest("api.test", "warm-up", map[string]any{}),
 		"repository": {method: http.MethodGet, path: "/rate_limit", header: githubHeader(), about: "warm-up"},
+		"calendar":   keylessRequest(http.MethodGet, "/calendar/v3/calendars/warm-up/events", "warm-up", nil),
+		"cluster":    keylessRequest(http.MethodGet, "/version", "warm-up", nil),
 	}
 	r, ok := warmUp[t.config.ProviderKind]
 	if !ok {

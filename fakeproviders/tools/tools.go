@@ -24,6 +24,8 @@ var All = []*Tool{
 	appendLine, readDocument,
 	putFile, deleteNewest, listFiles,
 	insertRow, findRow,
+	createEvent, findEvent, bookAppointment, findAppointment,
+	createJob, findJob, startJob, listJobs, applyConfig, readConfig,
 	placeOrder, listOrders, payOrder, listOrderPayments, payUnderReference, findPayment,
 	createIssue, findIssue, commentIssue, findComment, openPullRequest, findPullRequest,
 	createRelease, findRelease, draftRelease, findDraft, createDeployment, findDeployment,
