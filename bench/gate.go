@@ -29,6 +29,7 @@ type gate struct {
 	holding  bool          // other messages wait until the strike has been made
 	waiting  int           // messages that do
 	torn     bool          // the trial is over: everything passes
+	since    []string      // requests at the provider since the struck intent's turn was handed over
 	reached  bool          // a call that the selector matches left the system
 	ended    chan struct{} // closed when the trial is over
 }
@@ -209,6 +210,9 @@ func (g *gate) enter(a Arrival) *openExchange {
 		x = &openExchange{arrival: a, left: g.early[key]}
 		g.open[key] = x
 		x.attempt = g.attemptOf(a, key)
+	}
+	if a.Point == Received && *g.selector.armed {
+		g.since = append(g.since, a.Request)
 	}
 	if a.Point == Received && x.attempt != nil {
 		x.attempt.requests = append(x.attempt.requests, a.Request)

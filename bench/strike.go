@@ -358,7 +358,11 @@ func (st *stage) truth(ctx context.Context, p *park) (Truth, error) {
 	}
 	var requests []string
 	switch p.arrival.Point {
-	case AgentRequest, ProviderRequest:
+	case AgentRequest, ProviderRequest: // it has no request at the provider yet, so its slot is read
+		if st.filled(effects, p.arrival.Call) {
+			return TruthCommitted, nil
+		}
+		return TruthNothing, nil
 	case AgentResponse:
 		requests = p.attempt.requests
 	case AgentEvent:
@@ -385,4 +389,25 @@ func (st *stage) truth(ctx context.Context, p *park) (Truth, error) {
 		return TruthPartly, nil
 	}
 	return TruthCommitted, nil
+}
+
+// filled reports whether an effect that came of a request since the struck intent's turn was handed over is
+// in a slot that the call asks for.
+func (st *stage) filled(effects []Effect, c Call) bool {
+	st.gate.mu.Lock()
+	since := slices.Clone(st.gate.since)
+	st.gate.mu.Unlock()
+	slots := st.trial.Workload.intent(st.trial.Struck).Slots
+	least := leastDisagreement(slots, c)
+	for _, s := range slots {
+		if leastDisagreement([]Slot{s}, c) > least {
+			continue // of the intent, and not what this call asks for
+		}
+		for _, e := range effects {
+			if e.Class == s.Class && slices.Contains(since, e.Request) && disagreements(s.Match, e.Attrs) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

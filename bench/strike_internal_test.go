@@ -52,3 +52,34 @@ func TestEventIsPlaceOfFaultOnlyWithItsTruth(t *testing.T) {
 		})
 	}
 }
+
+// A call that stands still before the provider has it is told from one whose effect is there already.
+func TestTruthBeforeTheProviderIsRead(t *testing.T) {
+	slot := func(name, to string) Slot {
+		return Slot{Name: name, Class: "message", Match: map[string]any{"to": to, "subject": "s"}, Count: 1}
+	}
+	call := Call{Class: "message", Attrs: map[string]any{"to": "ann", "subject": "s"}}
+	effect := func(request, to string) Effect {
+		return Effect{Class: "message", Request: request, Attrs: map[string]any{"to": to, "subject": "s"}}
+	}
+	for _, c := range []struct {
+		name    string
+		effects []Effect
+		call    Call
+		want    bool
+	}{
+		{"nothing is there", nil, call, false},
+		{"another recipient's message is there", []Effect{effect("r2", "ben")}, call, false},
+		{"an equal one of an earlier turn is there", []Effect{effect("r1", "ann")}, call, false},
+		{"an equal one of before the trial is there", []Effect{effect("", "ann")}, call, false},
+		{"it is there", []Effect{effect("r2", "ann")}, call, true},
+		{"it is there, and the call drifts", []Effect{effect("r2", "ann")}, Call{Class: "message", Attrs: map[string]any{"to": "ann", "subject": "t"}}, true},
+		{"one of several is there", []Effect{effect("r2", "ben")}, Call{Class: "message", Units: []map[string]any{effect("", "ann").Attrs, effect("", "ben").Attrs}}, true},
+	} {
+		st := stage{gate: &gate{since: []string{"r2", "r3"}}, trial: Trial{Struck: "i", Workload: Workload{Turns: []Turn{{Intents: []Intent{
+			{ID: "i", Slots: []Slot{slot("ann", "ann"), slot("ben", "ben")}}}}}}}}
+		if got := st.filled(c.effects, c.call); got != c.want {
+			t.Errorf("%s: got %v, expected %v", c.name, got, c.want)
+		}
+	}
+}
