@@ -20,13 +20,13 @@ func repository() []bench.Contract {
 			"pull_request": {"repository", "head", "base"},
 			"ref":          {"repository", "ref"},
 		},
-		LookUp: bench.LookUpTerms{Kind: "lags", By: "identity"},
+		LookUp: bench.LookUpTerms{Kind: "lags", By: "identity", LagReads: 1},
 	}
 	lagging := github
-	lagging.LookUp.Lag = time.Hour
+	lagging.LookUp = bench.LookUpTerms{Kind: "lags", By: "identity", Lag: time.Hour}
 	return []bench.Contract{
 		honest("github", "repository", "No key; one release a tag, one open pull request a pair of branches, one ref a name. "+
-			"A reference in the body is found in lists; how soon is not documented: here at once, in searches 1 min later.", githubSource, github),
+			"A reference in the body is found in lists; how soon is not documented: here by the second look, in searches 1 min later (choices).", githubSource, github),
 		honest("github-lagging-lists", "repository", "As github, but lists show what was made some time later (here 1 h, a choice); no limit is documented.", githubSource, lagging),
 	}
 }

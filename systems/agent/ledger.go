@@ -235,11 +235,11 @@ func (t *task) resolve(e *effect, reconcile bool) kit.Claim {
 			}
 		case !reconcile:
 			return e.claim("not reconciled")
-		case sends > 0 && t.call.Trial.Start.Knobs.Recovery == "model":
+		case sends > 0 && !fruitless && t.call.Trial.Start.Knobs.Recovery == "model":
 			return e.claim("in doubt; the model recovers")
 		case t.repeatable(e) && sends < budget && !fruitless:
 		default:
-			claim, again := t.reconcile(e)
+			claim, again := t.reconcile(e, fruitless)
 			if !again || sends >= budget {
 				return claim
 			}
@@ -295,8 +295,8 @@ func (t *task) taken(e *effect, o observation, doubt bool) bool {
 
 // reconcile looks an effect in doubt up. again is true if it may be executed: it is proved not to exist,
 // and the record says so, or a unique constraint guards it. Such a constraint makes its attributes an
-// identity.
-func (t *task) reconcile(e *effect) (claim kit.Claim, again bool) {
+// identity; where it may be what turned a repetition down (barred), a look-up that shows nothing is behind.
+func (t *task) reconcile(e *effect, barred bool) (claim kit.Claim, again bool) {
 	c := t.tool.Contract
 	_, offered := t.lookUpTool()
 	if !offered || !t.byIdentity() && !c.Unique {
@@ -304,7 +304,7 @@ func (t *task) reconcile(e *effect) (claim kit.Claim, again bool) {
 	}
 	limited := c.CommitsWithinKnown && (c.LookUpKind == "authoritative" || c.LookUpKind == "bounded")
 	known := e.LostAt.Add(time.Duration((c.CommitsWithinS+c.LookUpLagS)*float64(time.Second)) + margin)
-	for {
+	for looks := 1; ; looks++ {
 		late := !t.call.Now().Before(known)
 		found, err := t.lookUp(e.Args, e.Reference)
 		switch {
@@ -314,6 +314,11 @@ func (t *task) reconcile(e *effect) (claim kit.Claim, again bool) {
 			return e.claim("in doubt: " + err.Error()), false
 		case len(t.unbound(e, found)) > 0:
 			return t.adopt(e, t.unbound(e, found)), false
+		case !limited && c.Unique && barred && looks < lookUpBudget:
+			if t.backOff(looks) != nil {
+				return t.stopped(e), false
+			}
+			continue
 		case !limited && c.Unique:
 			return e.claim("in doubt; the constraint lets it be sent again"), true
 		case !limited:
@@ -360,7 +365,7 @@ func settle(t *task, d bench.Decision) kit.Claim {
 	}
 	e.Withdrawn, e.Authority = true, "user, "+string(d)
 	if e.State == unknownAfter && t.byIdentity() {
-		claim, _ := t.reconcile(e)
+		claim, _ := t.reconcile(e, false)
 		return claim
 	}
 	if err := t.state.put(e); err != nil {
