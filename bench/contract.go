@@ -31,6 +31,8 @@ type KeyTerms struct {
 	MaxLength int    `json:"max_length,omitempty"` // characters; 0: no limit
 	Required  bool   `json:"required,omitempty"`   // a mutation without a key is refused
 
+	FromContent bool `json:"from_content,omitempty"` // without a key the provider takes a digest of the content for one: an equal call is a repetition
+
 	Scope       string   `json:"scope,omitempty"`       // in which a key is unique: "account", with attributes of the call or "path" behind a + ("account+cluster"), or "everybody"
 	Fingerprint string   `json:"fingerprint,omitempty"` // what binds a key: "none", "params", "params+path"
 	Ignores     []string `json:"ignores,omitempty"`     // parameters that the fingerprint leaves out

@@ -154,6 +154,7 @@ type Tool interface {
 	ReadOnly() bool
 	Class() string // of the effects that a call makes; "" for reads
 	TakesRef() bool
+	Requests(args map[string]any) int // that a call makes of the provider, one after another, if none fails
 	// LookUp names the tool that finds an effect of this one again, and the argument that takes the
 	// reference ("" where it finds by business attributes only, or there is no look-up).
 	LookUp() (tool, argument string)

@@ -301,8 +301,8 @@ func (st *stage) selector() selector {
 				continue
 			}
 			s.slots, s.tool = in.Slots, in.Call.Tool
-			if tool := st.runner.World.Tools[in.Call.Tool]; tool != nil && len(in.Slots) > 1 {
-				s.nth = (len(in.Slots) + 1) / 2 // the middle one of a call that makes several requests
+			if tool := st.runner.World.Tools[in.Call.Tool]; tool != nil {
+				s.nth = (tool.Requests(in.Call.Args) + 1) / 2 // the middle one of a call that makes several
 			}
 		}
 	}

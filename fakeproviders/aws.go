@@ -37,10 +37,12 @@ func awsAnswer(status int, v any) answer {
 
 // awsRequestID sets the request id that AWS's SDKs show in errors and on results.
 func awsRequestID(x *exchange, a *answer) {
-	if a.header == nil {
-		a.header = http.Header{}
+	h := a.header.Clone() // an answer may be one that many requests are given
+	if h == nil {
+		h = http.Header{}
 	}
-	a.header.Set("X-Amzn-Requestid", requestUUID(x.name))
+	h.Set("X-Amzn-Requestid", requestUUID(x.name))
+	a.header = h
 }
 
 // requestUUID is the id of a request in the form that AWS gives it.

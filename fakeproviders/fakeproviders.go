@@ -44,6 +44,7 @@ var All = []Kind{
 	mail{},
 	orders{},
 	payments{},
+	queue{},
 	repository{},
 	rows{},
 	snapshots{},

@@ -28,6 +28,7 @@ var All = []bench.Oracle{
 	documents{},
 	machines{},
 	mailbox{},
+	messageQueue{},
 	orderBook{},
 	payments{},
 	repository{},

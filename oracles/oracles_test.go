@@ -63,6 +63,7 @@ func read(t *testing.T, kind, dir string) ([]bench.Effect, error) {
 
 // classes are those that each oracle reads.
 var classes = map[string][]string{
+	"queue": {"queued-message", "queue", "message-removal"},
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge"},
 	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
 	"calendar": {"event", "cancellation"}, "cluster": {"config", "pod", "job", "app", "teardown"},

@@ -76,7 +76,7 @@ func Known() Catalogue {
 	free := func(name string) Value { return Value{Name: name, Free: true} }
 	needed := func(v Value) Value { v.Required = true; return v }
 
-	return Catalogue{
+	all := Catalogue{
 		Providers: map[string]Provider{
 			"payments": {Classes: map[string][]Value{
 				"refund": {order, amount, free("reason")},
@@ -238,6 +238,8 @@ func Known() Catalogue {
 		},
 		Boundaries: bench.Boundaries,
 	}
+	all.addQueue()
+	return all
 }
 
 // names returns the sorted keys of m.

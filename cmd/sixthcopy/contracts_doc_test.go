@@ -22,7 +22,7 @@ var dimensions = []struct {
 }{
 	{"key", func(t bench.Terms) string {
 		k := t.Key
-		return clauses(code(k.Location), k.Syntax, when(k.MaxLength > 0, fmt.Sprintf("at most %d", k.MaxLength)), when(k.Required, "required"))
+		return clauses(code(k.Location), k.Syntax, when(k.MaxLength > 0, fmt.Sprintf("at most %d", k.MaxLength)), when(k.Required, "required"), when(k.FromContent, "without one a digest of the content"))
 	}},
 	{"unique in", func(t bench.Terms) string { return t.Key.Scope }},
 	{"kept for", func(t bench.Terms) string {

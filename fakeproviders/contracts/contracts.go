@@ -27,6 +27,7 @@ var All = slices.Concat(
 	orders(),
 	calendar(),
 	cluster(),
+	queue(),
 )
 
 // Find returns the contract of this name, and whether there is one.

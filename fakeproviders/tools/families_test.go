@@ -83,6 +83,13 @@ func TestMutations(t *testing.T) {
 			map[string]any{"order": "o", "amount": int64(1)}, 1, 201, `{"id":"py_1"}`, []string{"py_1"}},
 		{"pay_under_reference", `{"order":"o","amount":1}`, seen{"POST", "/payments", `{"amount":1,"order":"o"}`, "k", ""},
 			map[string]any{"order": "o", "amount": int64(1)}, 1, 201, `{"id":"py_1"}`, []string{"py_1"}},
+		{"enqueue_message", `{"queue":"q.fifo","body":"b","group":"g"}`,
+			seen{"POST", "/", `{"MessageBody":"b","MessageDeduplicationId":"k","MessageGroupId":"g","QueueUrl":"https://sqs.us-east-1.amazonaws.com/123456789012/q.fifo"}`, "", "AmazonSQS.SendMessage"},
+			map[string]any{"queue": "q.fifo", "body": "b", "group": "g"}, 1, 200, `{"MessageId":"m1","MD5OfMessageBody":"x"}`, []string{"m1"}},
+		{"enqueue_messages", `{"queue":"q.fifo","body":["b","c"],"group":"g"}`,
+			seen{"POST", "/", `{"Entries":[{"Id":"1","MessageBody":"b","MessageDeduplicationId":"k/1","MessageGroupId":"g"},{"Id":"2","MessageBody":"c","MessageDeduplicationId":"k/2","MessageGroupId":"g"}],` +
+				`"QueueUrl":"https://sqs.us-east-1.amazonaws.com/123456789012/q.fifo"}`, "", "AmazonSQS.SendMessageBatch"},
+			map[string]any{"queue": "q.fifo", "body": "b", "group": "g"}, 2, 200, `{"Successful":[{"Id":"1","MessageId":"m1"},{"Id":"2","MessageId":"m2"}],"Failed":[]}`, []string{"m1", "m2"}},
 	}
 	covered := map[string]bool{}
 	pool := newTestPool(t)

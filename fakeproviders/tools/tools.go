@@ -30,6 +30,7 @@ var All = []*Tool{
 	createIssue, findIssue, commentIssue, findComment, openPullRequest, findPullRequest,
 	createRelease, findRelease, draftRelease, findDraft, createDeployment, findDeployment,
 	postMessage, readChannel,
+	enqueueMessage, enqueueMessages,
 }
 
 // ByName returns the tool of this name, nil if the catalogue has none.
@@ -90,6 +91,9 @@ func (t *Tool) Class() string { return t.class }
 
 // TakesRef says whether it has a reference argument that its look-up tool finds again.
 func (t *Tool) TakesRef() bool { return t.lookUpArgument != "" }
+
+// Requests is the number of requests that a call with these arguments makes of the provider.
+func (t *Tool) Requests(args map[string]any) int { return max(1, len(t.plan(arguments(args)))) }
 
 // LookUp names the tool that finds an effect of this one again and the argument that takes the
 // reference. The argument is empty where the look-up goes by business attributes; both are empty where

@@ -125,13 +125,13 @@ func struckUse(t bench.Trial) (intent bench.Intent, use bench.ToolUse) {
 }
 
 // saved says whether something other than the system keeps a blind retry from doing harm: a unique
-// constraint, natural idempotence, or a tool server that derives the key from the call. A call without
+// constraint, natural idempotence, or a provider or tool server that derives the key from the call. A call without
 // effects has nothing to repeat, and a retry that lies is no retry of the same.
 func saved(rec bench.Record) bool {
 	intent, use := struckUse(rec.Trial)
 	actual := rec.Trial.Contract.Actual
 	return len(intent.Slots) == 0 || len(actual.Unique[intent.Slots[0].Class]) > 0 || actual.NaturallyIdempotent ||
-		use.Key == bench.KeyMeta || use.Key == bench.KeyRequest
+		actual.Key.FromContent || use.Key == bench.KeyMeta || use.Key == bench.KeyRequest
 }
 
 // keyMakesExact says whether a stable key, replayed at once, leaves nothing to chance in a trial.
