@@ -163,6 +163,7 @@ func TestClientThatLeavesDoesNotStopTheCommit(t *testing.T) {
 		gone := make(chan error, 1)
 		go func() {
 			req, _ := http.NewRequestWithContext(ctx, "POST", r.base+"/v1/refunds", strings.NewReader("payment_intent=o&amount=1"))
+			req.Header.Set("Authorization", "Bearer sk_test_1")
 			_, err := r.client.Do(req)
 			gone <- err
 		}()
@@ -185,7 +186,7 @@ func TestSwallowHoldsUntilTheClientLeaves(t *testing.T) {
 	}
 	body := "payment_intent=o&amount=1"
 	after := r.gate.park(bench.Committed, "r1")
-	fmt.Fprintf(c, "POST /v1/refunds HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	fmt.Fprintf(c, "POST /v1/refunds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_test_1\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	<-after.arrived
 	after.goOn <- bench.Action{Act: bench.Swallow}
 	r.wantEffects(1)

@@ -158,6 +158,7 @@ func (r *rig) send(method, path, body string, header ...string) reply {
 		return reply{err: err}
 	}
 	req.GetBody = nil // never sent again by itself
+	req.Header.Set("Authorization", "Bearer sk_test_1")
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
@@ -248,15 +249,18 @@ func TestEveryMutationIsReadBack(t *testing.T) {
 		status                       int
 		class, attrs, read           string
 	}{
-		"refund":  {"stripe-v1", "POST", "/v1/refunds", "payment_intent=o1&amount=2500&metadata[reason]=late+parcel", nil, 200, "refund", `{"amount":2500,"order":"o1","reason":"late parcel"}`, "/v1/refunds?payment_intent=o1"},
-		"charge":  {"stripe-v1", "POST", "/v1/charges", "metadata[order]=o1&amount=2500&currency=eur&description=shoes", nil, 200, "charge", `{"amount":2500,"currency":"eur","description":"shoes","order":"o1"}`, "/v1/charges?payment_intent=o1"},
-		"intent":  {"stripe-v1", "POST", "/v1/payment_intents", "metadata[order]=o1&amount=2500", nil, 200, "charge", `{"amount":2500,"order":"o1"}`, "/v1/payment_intents"},
-		"task":    {"ecs-no-token", "POST", "/", `{"taskDefinition":"web","cluster":"c","overrides":{"cpu":"256"},"group":"g"}`, ecs, 200, "task", `{"cluster":"c","family":"web","group":"g","size":"256"}`, ""},
-		"ticket":  {"tickets-authoritative", "POST", "/tickets", `{"title":"T","queue":"q","priority":2,"body":"b","reference":"r-1"}`, nil, 201, "ticket", `{"body":"b","priority":2,"queue":"q","reference":"r-1","title":"T"}`, "/tickets?reference=r-1"},
-		"message": {"mail-no-key", "POST", "/messages", `{"to":"a@example.org","subject":"S","body":"B"}`, nil, 202, "message", `{"body":"B","subject":"S","to":"a@example.org"}`, "/messages?to=a@example.org"},
-		"line":    {"lines-no-key", "POST", "/documents/a%2Fb/lines", `{"text":"hello"}`, nil, 201, "line", `{"document":"a/b","text":"hello"}`, "/documents/a%2Fb"},
-		"file":    {"files-put", "PUT", "/files/reports/a.txt", `{"content":"x"}`, nil, 200, "file", `{"content":"x","path":"reports/a.txt"}`, "/files?prefix=reports/"},
-		"row":     {"rows-unique", "POST", "/tables/users/rows", `{"key":"k","value":7}`, nil, 201, "row", `{"key":"k","table":"users","value":7}`, "/tables/users/rows?key=k"},
+		"refund":   {"stripe-v1", "POST", "/v1/refunds", "payment_intent=o1&amount=2500&metadata[reason]=late+parcel", nil, 200, "refund", `{"amount":2500,"order":"o1","reason":"late parcel"}`, "/v1/refunds?payment_intent=o1"},
+		"charge":   {"stripe-v1", "POST", "/v1/charges", "metadata[order]=o1&amount=2500&currency=eur&description=shoes", nil, 200, "charge", `{"amount":2500,"currency":"eur","description":"shoes","order":"o1"}`, "/v1/charges?payment_intent=o1"},
+		"intent":   {"stripe-v1", "POST", "/v1/payment_intents", "metadata[order]=o1&amount=2500", nil, 200, "intent", `{"amount":2500,"order":"o1"}`, "/v1/payment_intents"},
+		"payment":  {"stripe-v1", "POST", "/v1/payment_intents", "metadata[order]=o1&amount=2500&currency=eur&confirm=true&payment_method=pm_card_visa", nil, 200, "charge", `{"amount":2500,"currency":"eur","order":"o1"}`, "/v1/payment_intents"},
+		"payout":   {"stripe-v1", "POST", "/v1/payouts", "amount=2500&currency=eur&description=week+31", []string{"Stripe-Account", "acct_1"}, 200, "payout", `{"account":"acct_1","amount":2500,"currency":"eur","description":"week 31"}`, ""},
+		"transfer": {"stripe-v1", "POST", "/v1/transfers", "amount=2500&currency=eur&destination=acct_2", nil, 200, "transfer", `{"amount":2500,"currency":"eur","destination":"acct_2"}`, "/v1/transfers?destination=acct_2"},
+		"task":     {"ecs-no-token", "POST", "/", `{"taskDefinition":"web","cluster":"c","overrides":{"cpu":"256"},"group":"g"}`, ecs, 200, "task", `{"cluster":"c","family":"web","group":"g","size":"256"}`, ""},
+		"ticket":   {"tickets-authoritative", "POST", "/tickets", `{"title":"T","queue":"q","priority":2,"body":"b","reference":"r-1"}`, nil, 201, "ticket", `{"body":"b","priority":2,"queue":"q","reference":"r-1","title":"T"}`, "/tickets?reference=r-1"},
+		"message":  {"mail-no-key", "POST", "/messages", `{"to":"a@example.org","subject":"S","body":"B"}`, nil, 202, "message", `{"body":"B","subject":"S","to":"a@example.org"}`, "/messages?to=a@example.org"},
+		"line":     {"lines-no-key", "POST", "/documents/a%2Fb/lines", `{"text":"hello"}`, nil, 201, "line", `{"document":"a/b","text":"hello"}`, "/documents/a%2Fb"},
+		"file":     {"files-put", "PUT", "/files/reports/a.txt", `{"content":"x"}`, nil, 200, "file", `{"content":"x","path":"reports/a.txt"}`, "/files?prefix=reports/"},
+		"row":      {"rows-unique", "POST", "/tables/users/rows", `{"key":"k","value":7}`, nil, 201, "row", `{"key":"k","table":"users","value":7}`, "/tables/users/rows?key=k"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := up(t, c.contract)

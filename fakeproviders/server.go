@@ -138,7 +138,7 @@ func (p *provider) Serve(link string, l net.Listener) error {
 // Parse reads a request in business terms.
 func (p *provider) Parse(r bench.RawRequest) bench.Call {
 	c := p.kind.Parse(r)
-	c.Principal = principalOf(r)
+	c.Principal = firstText(c.Principal, principalOf(r))
 	if c.Mutating {
 		c.Key = keyOf(firstText(p.terms.Key.Location, p.says.Key.Location), r) // also one that is ignored, for the history
 		if p.terms.Key.Syntax == "sf-string" && len(c.Key) > 1 && strings.HasPrefix(c.Key, `"`) {

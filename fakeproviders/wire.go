@@ -31,6 +31,7 @@ type refusal struct {
 	code     string // as in docs/providers.md
 	message  string
 	param    string
+	decline  string   // why a bank declined, in payments
 	existing []string // objects that are in the way
 }
 

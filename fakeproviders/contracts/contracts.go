@@ -51,27 +51,6 @@ func lying(name, provider, summary string, says, does bench.Terms) bench.Contrac
 
 func within(d time.Duration) *time.Duration { return &d }
 
-const (
-	stripeSource = "https://docs.stripe.com/api/idempotent_requests and https://docs.stripe.com/error-low-level"
-)
-
-func payments() []bench.Contract {
-	stripe := bench.Terms{Key: bench.KeyTerms{
-		Location: "header:Idempotency-Key", MaxLength: 255, Scope: "account",
-		Retention: 24 * time.Hour, ClockStart: "first-seen",
-		Fingerprint: "params+path", Mismatch: "400", Concurrent: "conflict",
-		Saves: "executed", Replay: "stored", Marker: "Idempotent-Replayed",
-	}}
-	early := stripe
-	early.Key.Retention = time.Hour
-	return []bench.Contract{
-		honest("stripe-v1", "payments", "A key per account, kept 24 h; executed failures are saved and replayed too.", stripeSource, stripe),
-		honest("payments-no-key", "payments", "No key, no look-up by an identity.", "planted", bench.Terms{}),
-		lying("stripe-v1-unenforced", "payments", "Lies: the key is accepted and ignored.", stripe, bench.Terms{}),
-		lying("stripe-v1-forgets-early", "payments", "Lies: the key is kept 1 h instead of 24 h.", stripe, early),
-	}
-}
-
 func tickets() []bench.Contract {
 	look := func(l bench.LookUpTerms) bench.Terms {
 		l.By = "identity"
