@@ -144,7 +144,7 @@ func (m *paymentMove) read() *refusal {
 	}
 	var missing string
 	switch {
-	case m.rt.endpoint != "refunds" && form.Get("amount") == "":
+	case (m.rt.endpoint != "refunds" || !named(form)) && form.Get("amount") == "":
 		missing = "amount"
 	case (m.rt.endpoint == "payouts" || m.rt.endpoint == "transfers") && form.Get("currency") == "":
 		missing = "currency"
@@ -161,6 +161,11 @@ func (m *paymentMove) read() *refusal {
 		return parameter("", "reason", "Invalid reason: must be one of duplicate, fraudulent, or requested_by_customer")
 	}
 	return nil
+}
+
+// named says whether a refund names a payment by Stripe's id, whose amount is known.
+func named(form url.Values) bool {
+	return strings.HasPrefix(form.Get("payment_intent"), "pi_") || strings.HasPrefix(form.Get("charge"), "ch_")
 }
 
 // parameter is a refusal of a request for one of its parameters.
@@ -275,15 +280,11 @@ func (m *paymentMove) refund() (store.Object, *refusal) {
 	attrs := pick(m.x.call.Attrs, "order", "amount", "reason")
 	amount, given := attrs["amount"].(int)
 	if charge == nil {
-		if !given {
-			return store.Object{}, parameter("parameter_missing", "amount", "Missing required param: amount.")
-		}
 		return store.Object{Attrs: attrs}, nil
 	}
 	left := charge.number("amount_captured") - charge.number("amount_refunded")
 	switch {
 	case charge.body["captured"] != true:
-		left = charge.number("amount")
 		return store.Object{}, parameter("charge_not_refundable", "", "Charge %s is not captured: cancel its payment instead.", charge.id)
 	case left <= 0:
 		return store.Object{}, parameter("charge_already_refunded", "", "Charge %s has already been refunded.", charge.id)

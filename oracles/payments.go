@@ -6,11 +6,11 @@ import (
 	"github.com/sixthcopy/sixthcopy/bench"
 )
 
-// payments reads refunds and charges.
+// payments reads what moved money at the payment service, or is about to.
 type payments struct{}
 
 func (payments) Kind() string { return "payments" }
 
 func (payments) Read(ctx context.Context, dir string) ([]bench.Effect, error) {
-	return rows(ctx, dir, "refund", "charge")
+	return rows(ctx, dir, "refund", "charge", "payout", "transfer", "reversal", "intent", "capture", "cancellation")
 }

@@ -79,8 +79,10 @@ func Known() Catalogue {
 	all := Catalogue{
 		Providers: map[string]Provider{
 			"payments": {Classes: map[string][]Value{
-				"refund": {order, amount, free("reason")},
-				"charge": {order, amount, text("currency"), free("description")},
+				"refund":   {order, amount, free("reason")},
+				"charge":   {order, amount, text("currency"), free("description")},
+				"payout":   {text("account"), amount, text("currency"), text("destination"), free("description")},
+				"transfer": {text("account"), amount, text("currency"), text("destination"), free("description")},
 			}},
 			"tasks": {Classes: map[string][]Value{
 				"task": {text("family"), text("cluster"), either("size"), text("group")},
@@ -163,6 +165,12 @@ func Known() Catalogue {
 			"slack-post-message":      "chat",
 			"slack-client-msg-id":     "chat",
 
+			"stripe-v1-claim-left":       "payments",
+			"stripe-v1-forgets-on-error": "payments",
+			"stripe-v1-shared-keys":      "payments",
+			"stripe-v1-latest-only":      "payments",
+			"stripe-v1-failure-cached":   "payments",
+
 			"google-calendar-own-id":       "calendar",
 			"google-calendar":              "calendar",
 			"google-calendar-own-id-slips": "calendar",
@@ -176,6 +184,12 @@ func Known() Catalogue {
 				Args: []Value{order, amount, text("currency"), free("description")}},
 			"list_refunds": {Provider: "payments", Args: []Value{order}},
 			"list_charges": {Provider: "payments", Args: []Value{order}},
+			"create_payout": {Provider: "payments", Makes: "payout",
+				Args: []Value{amount, needed(text("currency")), free("description"), text("account")}},
+			"create_transfer": {Provider: "payments", Makes: "transfer",
+				Args: []Value{amount, needed(text("currency")), needed(text("destination")), free("description"), text("account")}},
+			"list_payouts":   {Provider: "payments", Args: []Value{text("account")}},
+			"list_transfers": {Provider: "payments", Args: []Value{needed(text("destination")), text("account")}},
 			"run_task": {Provider: "tasks", Makes: "task", TakesReference: true, Times: "count", Args: []Value{
 				needed(text("family")), text("cluster"), either("size"), text("group"),
 				{Name: "count", Type: Number, Min: 1, Max: 10}}}, // ECS RunTask takes at most ten at a time

@@ -217,7 +217,7 @@ func (t *trial) exchange(ctx context.Context, r request) (response, error) {
 // warm makes one read on the provider connection, so that the next request is not its first.
 func (t *trial) warm(ctx context.Context) error {
 	warmUp := map[string]request{
-		"payments":   jsonRequest(http.MethodGet, "/v1/refunds?limit=1", "warm-up", nil),
+		"payments":   {method: http.MethodGet, path: "/v1/refunds?limit=1", about: "warm-up", header: stripeKey()},
 		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
 		"tickets":    jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
 		"mail":       jsonRequest(http.MethodGet, "/messages", "warm-up", nil),

@@ -18,6 +18,7 @@ import (
 // All lists the catalogue, a family a line. To add a tool: a value in its family's file, its name here.
 var All = []*Tool{
 	refundOrder, chargeOrder, listRefunds, listCharges,
+	createPayout, createTransfer, listPayouts, listTransfers,
 	runTask, listTasks,
 	createTicket, findTicket,
 	sendMessage,
