@@ -93,7 +93,7 @@ type failure struct {
 	More    any               `json:"more"`
 }
 
-// children are the processes that hold the SDKs, one a language, and one more for each client that wants to be alone.
+// children are the processes that hold the SDKs, one a language.
 type children struct {
 	home string
 	mu   sync.Mutex
@@ -112,22 +112,18 @@ func newChildren(t *testing.T) *children {
 	return c
 }
 
-// of returns the process for a client of a stage.
-func (c *children) of(cl client, stage string) (*child, error) {
-	name := cl.language
-	if cl.alone {
-		name += "/" + stage
-	}
+// of returns the process that all clients of a language share.
+func (c *children) of(language string) (*child, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := c.all[name]; k != nil {
+	if k := c.all[language]; k != nil {
 		return k, nil
 	}
-	k, err := start(cl.language, c.home)
+	k, err := start(language, c.home)
 	if err != nil {
-		return nil, fmt.Errorf("process of %s: %w", cl.name, err)
+		return nil, fmt.Errorf("process for the clients in %s: %w", language, err)
 	}
-	c.all[name] = k
+	c.all[language] = k
 	return k, nil
 }
 

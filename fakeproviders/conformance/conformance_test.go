@@ -80,7 +80,7 @@ func (s scenario) play(kids *children, change func(*bench.Terms)) (o outcome) {
 	if change != nil {
 		change(&c.Actual)
 	}
-	st, err := newStage(c, clients[i], kids, s.id())
+	st, err := newStage(c, clients[i], kids)
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -113,8 +113,9 @@ func playAll(kids *children, all []scenario) []outcome {
 	return outcomes
 }
 
-// ready leaves out the scenarios whose clients are not here, each language by a named skip.
-func ready(t *testing.T, all []scenario) []scenario {
+// ready leaves out the scenarios whose clients are not here, each language by a named skip, and tells whether
+// none had to be left out.
+func ready(t *testing.T, all []scenario) (here []scenario, complete bool) {
 	lacking := map[string]bool{}
 	for language := range environments {
 		if why := missing(language); why != "" {
@@ -122,19 +123,18 @@ func ready(t *testing.T, all []scenario) []scenario {
 			t.Run(language, func(t *testing.T) { t.Skip(why) })
 		}
 	}
-	return slices.DeleteFunc(all, func(s scenario) bool {
+	here = slices.DeleteFunc(slices.Clone(all), func(s scenario) bool {
 		i := slices.IndexFunc(clients, func(c client) bool { return c.name == s.client })
-		return i >= 0 && lacking[clients[i].language]
+		return i >= 0 && lacking[clients[i].language] || s.slow && testing.Short()
 	})
+	return here, len(here) == len(all)
 }
 
-// TestConformance plays every scenario and compares what is seen with what must be, and with docs/conformance.md.
+// TestConformance plays every scenario and compares what is seen with what must be, and the whole with
+// docs/conformance.md.
 func TestConformance(t *testing.T) {
 	every := scenarios()
-	all := ready(t, slices.Clone(every))
-	if testing.Short() {
-		all = slices.DeleteFunc(all, func(s scenario) bool { return s.slow })
-	}
+	all, complete := ready(t, every)
 	kids := newChildren(t)
 	outcomes := playAll(kids, all)
 	for i, s := range all {
@@ -143,5 +143,31 @@ func TestConformance(t *testing.T) {
 				t.Errorf("after %.1f s: %v", outcomes[i].took.Seconds(), err)
 			}
 		})
+	}
+	t.Run("docs", func(t *testing.T) {
+		if !complete {
+			t.Skip("docs/conformance.md is compared when every scenario is played: not with -short, nor without make clients")
+		}
+		versions, err := installedVersions(kids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		section(t, "scenarios", table(all, outcomes, versions))
+	})
+}
+
+// TestScenarios wants every scenario to be told apart by its name, and to be well described.
+func TestScenarios(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range scenarios() {
+		switch {
+		case seen[s.id()]:
+			t.Errorf("%s is there twice", s.id())
+		case s.expected == "":
+			t.Errorf("%s expects nothing", s.id())
+		case (s.here == "") != (s.why == ""), s.here == s.expected:
+			t.Errorf("%s: what differs here, and why, go together", s.id())
+		}
+		seen[s.id()] = true
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -33,13 +34,18 @@ type stage struct {
 // patience bounds how long an operation may take, back-offs of the SDK included. It ends a failure only.
 const patience = 90 * time.Second
 
-func newStage(c bench.Contract, cl client, kids *children, name string) (*stage, error) {
+func newStage(c bench.Contract, cl client, kids *children) (*stage, error) {
 	dir, err := os.MkdirTemp(kids.home, "store")
 	if err != nil {
 		return nil, broken{err}
 	}
 	st := &stage{contract: c, client: cl, gate: newGate(), clock: &clock{now: bench.Epoch}, dir: dir}
-	if st.child, err = kids.of(cl, name); err != nil {
+	if cl.alone {
+		st.child, err = start(cl.language, kids.home)
+	} else {
+		st.child, err = kids.of(cl.language)
+	}
+	if err != nil {
 		return nil, broken{err}
 	}
 	st.provider, err = fakeproviders.Raise(context.Background(),
@@ -61,6 +67,9 @@ func newStage(c bench.Contract, cl client, kids *children, name string) (*stage,
 
 func (st *stage) close() error {
 	st.gate.tear()
+	if st.client.alone {
+		st.child.end()
+	}
 	busy := st.provider.Busy()
 	err := errors.Join(st.provider.Close(), os.RemoveAll(st.dir))
 	if strings.HasPrefix(busy, "broken") {
@@ -106,6 +115,108 @@ func (st *stage) must(op string, args map[string]any, options ...with) (result, 
 	return r, err
 }
 
+// step is an operation in a scenario made of data.
+type step struct {
+	op      string
+	args    map[string]any
+	options with
+}
+
+func (st *stage) play(s step) (result, error) { return st.do(s.op, s.args, s.options) }
+
+// twice plays two operations, with something between them, and tells how the second ended: "ok, the same
+// object, marked, 1 effect"; how the first one ended stands before it where it failed. id is where an answer
+// names its object.
+func twice(first, second step, between func(*stage) error, id ...any) func(*stage) (string, error) {
+	return func(st *stage) (string, error) {
+		a, err := st.play(first)
+		if err != nil {
+			return "", err
+		}
+		if between != nil {
+			if err := between(st); err != nil {
+				return "", err
+			}
+		}
+		b, err := st.play(second)
+		if err != nil {
+			return "", err
+		}
+		return st.compare(a, b, id...)
+	}
+}
+
+// tell plays one operation and gives account of it.
+func (st *stage) tell(s step) (string, error) {
+	r, err := st.play(s)
+	if err != nil {
+		return "", err
+	}
+	return st.account(r)
+}
+
+// second plays a second operation while the first one is in work, then lets the first one end, and tells
+// how both ended: "APIError 409; the first: ok, 1 effect".
+func (st *stage) second(first, second step) (string, error) {
+	h := st.gate.hold(bench.BeforeCommit, 1)
+	work := st.begin(first)
+	if err := st.reached(h); err != nil {
+		return "", err
+	}
+	if second.options == nil {
+		second.options = with{}
+	}
+	second.options = maps.Clone(second.options)
+	second.options["within"] = atOnceAnswered
+	b, err := st.play(second)
+	h.release(bench.Action{Act: bench.Pass})
+	a, failed := work.end()
+	switch {
+	case errors.Is(err, errNoAnswer):
+		return "no answer", failed
+	case err != nil || failed != nil:
+		return "", errors.Join(err, failed)
+	}
+	made, err := st.effects()
+	return fmt.Sprintf("%s; the first: %s, %s", b, a, plural(len(made), "effect")), err
+}
+
+// atOnceAnswered is how long a second call may take that must not wait for the first one.
+const atOnceAnswered = 20 * time.Second
+
+// compare tells how b ended, whether it names a's object, whether it is marked as a replay, and what there is.
+func (st *stage) compare(a, b result, id ...any) (string, error) {
+	made, err := st.effects()
+	if err != nil {
+		return "", err
+	}
+	words := []string{b.String()}
+	switch {
+	case a.Error != nil:
+		words[0] = a.String() + "; then " + b.String()
+	case b.Error == nil:
+		words = append(words, same(a, b, id...)+" object")
+	}
+	if marker := st.contract.Advertised.Key.Marker; marker != "" && b.header(marker) == "true" {
+		words = append(words, "marked")
+	}
+	return strings.Join(append(words, plural(len(made), "effect")), ", "), nil
+}
+
+// header is a header of an answer or of an exception, whichever it is.
+func (r result) header(name string) string {
+	all := r.Headers
+	if r.Error != nil {
+		all = r.Error.Headers
+	}
+	for k, v := range all {
+		if strings.EqualFold(k, name) {
+			return v
+		}
+	}
+	return ""
+}
+
 // pending is an operation that goes on.
 type pending chan struct {
 	result
@@ -113,10 +224,10 @@ type pending chan struct {
 }
 
 // begin starts an operation.
-func (st *stage) begin(op string, args map[string]any, options ...with) pending {
+func (st *stage) begin(s step) pending {
 	c := make(pending, 1)
 	go func() {
-		r, err := st.do(op, args, options...)
+		r, err := st.play(s)
 		c <- struct {
 			result
 			error
@@ -238,4 +349,14 @@ func same(a, b result, path ...any) string {
 // server is what a raised provider can do beside bench.Provider.
 type server interface {
 	Serve(link string, l net.Listener) error
+}
+
+// pass lets virtual time pass.
+func pass(d time.Duration) func(*stage) error {
+	return func(st *stage) error { st.clock.pass(d); return nil }
+}
+
+// meets lets the n-th request meet an action (0: every one) while run plays.
+func meets(n int, at bench.Point, act bench.Action, run func(*stage) (string, error)) func(*stage) (string, error) {
+	return func(st *stage) (string, error) { st.gate.meet(at, act, n); return run(st) }
 }

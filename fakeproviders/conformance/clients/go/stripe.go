@@ -58,6 +58,25 @@ func stripeError(err error) *failure {
 type stripeOp func(*stripe.Client, call) (any, *stripe.APIResponse, error)
 
 var stripeOps = map[string]stripeOp{
+	"customers.delete": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
+		id, _ := c.Options["id"].(string)
+		r, err := s.V1Customers.Delete(context.Background(), id, &stripe.CustomerDeleteParams{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.LastResponse, nil
+	},
+	"payment_intents.create": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
+		p := &stripe.PaymentIntentCreateParams{}
+		if err := stripeParams(c, p, &p.Params); err != nil {
+			return nil, nil, err
+		}
+		r, err := s.V1PaymentIntents.Create(context.Background(), p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.LastResponse, nil
+	},
 	"refunds.create": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
 		p := &stripe.RefundCreateParams{}
 		if err := stripeParams(c, p, &p.Params); err != nil {

@@ -11,7 +11,8 @@ export async function run(call) {
   if ('account' in call.options) said.stripeAccount = call.options.account;
   if ('context' in call.options) said.stripeContext = call.options.context;
   const before = 'id' in call.options ? [call.options.id] : [];
-  const answer = await at[path.at(-1)](...before, call.args, said);
+  const method = at.del && path.at(-1) === 'delete' ? 'del' : path.at(-1);
+  const answer = await at[method](...before, call.args, said);
   return { answer, headers: answer.lastResponse?.headers };
 }
 

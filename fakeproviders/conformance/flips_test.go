@@ -1,0 +1,160 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
+)
+
+// flip changes what a provider does in one dimension of its contract. What it promises stays.
+type flip struct {
+	dimension string // its path in bench.Terms: "Key.Retention"
+	contract  string
+	words     string // "kept 1 h instead of 24 h"
+	change    func(*bench.Terms)
+}
+
+// flips lists at least one flip for each dimension of a contract.
+var flips = []flip{
+	{"Key.Location", "stripe-v1", "the key is read from another header", func(t *bench.Terms) { t.Key.Location = "header:X-Idempotency-Key" }},
+	{"Key.Location", "ecs-run-task", "no key at all", func(t *bench.Terms) { t.Key = bench.KeyTerms{} }},
+	{"Key.MaxLength", "stripe-v1", "keys of any length", func(t *bench.Terms) { t.Key.MaxLength = 0 }},
+	{"Key.MaxLength", "ecs-run-task", "keys of any length", func(t *bench.Terms) { t.Key.MaxLength = 0 }},
+	{"Key.Scope", "stripe-v1", "shared by all accounts", func(t *bench.Terms) { t.Key.Scope = "everybody" }},
+	{"Key.Scope", "ecs-run-task", "not by cluster", func(t *bench.Terms) { t.Key.Scope = "account" }},
+	{"Key.Fingerprint", "stripe-v1", "parameters are not compared", func(t *bench.Terms) { t.Key.Fingerprint = "none" }},
+	{"Key.Fingerprint", "stripe-v1", "the endpoint is not compared", func(t *bench.Terms) { t.Key.Fingerprint = "params" }},
+	{"Key.Ignores", "stripe-v1", "the amount is not compared", func(t *bench.Terms) { t.Key.Ignores = []string{"amount"} }},
+	{"Key.Mismatch", "stripe-v1", "a 409", func(t *bench.Terms) { t.Key.Mismatch = "409" }},
+	{"Key.Mismatch", "ecs-run-task", "silent", func(t *bench.Terms) { t.Key.Mismatch = "silent" }},
+	{"Key.Retention", "stripe-v1", "1 h", func(t *bench.Terms) { t.Key.Retention = time.Hour }},
+	{"Key.Retention", "stripe-v1", "30 days", func(t *bench.Terms) { t.Key.Retention = 30 * 24 * time.Hour }},
+	{"Key.Concurrent", "stripe-v1", "the second waits", func(t *bench.Terms) { t.Key.Concurrent = "wait" }},
+	{"Key.Concurrent", "stripe-v1", "the second is executed", func(t *bench.Terms) { t.Key.Concurrent = "execute" }},
+	{"Key.InFlight", "stripe-v1", "a crash leaves the claim", func(t *bench.Terms) { t.Key.InFlight = "durable" }},
+	{"Key.Saves", "stripe-v1", "successes only", func(t *bench.Terms) { t.Key.Saves = "success" }},
+	{"Key.Saves", "ecs-run-task", "failures too", func(t *bench.Terms) { t.Key.Saves = "executed" }},
+	{"Key.Replay", "stripe-v1", "a conflict", func(t *bench.Terms) { t.Key.Replay = "conflict" }},
+	{"Key.Marker", "stripe-v1", "no marker", func(t *bench.Terms) { t.Key.Marker = "" }},
+	{"Key.ForgetsOnError", "stripe-v1", "a failure drops the key", func(t *bench.Terms) { t.Key.ForgetsOnError = true }},
+	{"Key.LatestOnly", "stripe-v1", "only the latest key is remembered", func(t *bench.Terms) { t.Key.LatestOnly = true }},
+	{"LookUp.Lag", "ecs-run-task", "found at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
+	{"LookUp.By", "ecs-run-task", "not found by startedBy", func(t *bench.Terms) { t.LookUp.By = "attributes" }},
+	{"LookUp.Kind", "ecs-run-task", "no look-up", func(t *bench.Terms) { t.LookUp = bench.LookUpTerms{} }},
+}
+
+// silent are the dimensions that no client can see, and why.
+var silent = map[string]string{
+	"CommitsWithin": "a promise about calls that a gate holds back; the provider itself holds none",
+}
+
+// dimensions lists the fields of bench.Terms by their paths.
+func dimensions(of reflect.Type, prefix string) []string {
+	var all []string
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, dimensions(f.Type, prefix+f.Name+".")...)
+			continue
+		}
+		all = append(all, prefix+f.Name)
+	}
+	return all
+}
+
+// TestFlips changes what a provider does, one dimension at a time, and wants a scenario that notices.
+func TestFlips(t *testing.T) {
+	listed := map[string]bool{}
+	for _, f := range flips {
+		listed[f.dimension] = true
+	}
+	for _, d := range dimensions(reflect.TypeFor[bench.Terms](), "") {
+		switch {
+		case !listed[d] && silent[d] == "":
+			t.Errorf("no flip for the dimension %s of bench.Terms: add one to flips, with a scenario that notices it", d)
+		case listed[d] && silent[d] != "":
+			t.Errorf("dimension %s has a flip and is listed as one that nobody can see", d)
+		}
+		delete(listed, d)
+	}
+	for _, d := range slices.Sorted(maps.Keys(listed)) {
+		t.Errorf("flips name a dimension that bench.Terms does not have: %s", d)
+	}
+
+	all, complete := ready(t, scenarios())
+	slices.SortStableFunc(all, func(a, b scenario) int { return btoi(a.slow) - btoi(b.slow) })
+	kids := newChildren(t)
+	caught := make([]string, len(flips))
+	wrong := make([]error, len(flips))
+	room := make(chan struct{}, atOnce)
+	for i, f := range flips {
+		room <- struct{}{}
+		go func() {
+			caught[i], wrong[i] = f.caughtBy(all, kids)
+			<-room
+		}()
+	}
+	for range atOnce {
+		room <- struct{}{}
+	}
+	rows := "| dimension | contract | what the provider does instead | noticed by |\n|---|---|---|---|\n"
+	for i, f := range flips {
+		t.Run(f.dimension+"/"+f.contract+"/"+f.words, func(t *testing.T) {
+			switch {
+			case wrong[i] != nil:
+				t.Error(wrong[i])
+			case caught[i] == "" && complete:
+				t.Errorf("no scenario of %s notices it", f.contract)
+			case caught[i] == "":
+				t.Skip("nothing noticed it, but not every scenario was played: run make clients, and without -short")
+			}
+		})
+		rows += fmt.Sprintf("| %s | %s | %s | %s |\n", f.dimension, f.contract, cell(f.words), cell(caught[i]))
+	}
+	for _, d := range slices.Sorted(maps.Keys(silent)) {
+		rows += fmt.Sprintf("| %s | | | nobody: %s |\n", d, silent[d])
+	}
+	if complete {
+		section(t, "flips", rows)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// caughtBy plays the scenarios of the flip's contract until one notices, and says which.
+func (f flip) caughtBy(all []scenario, kids *children) (string, error) {
+	c, ok := contracts.Find(f.contract)
+	if !ok {
+		return "", fmt.Errorf("contract %q is not there", f.contract)
+	}
+	was := fmt.Sprintf("%+v", c.Actual)
+	f.change(&c.Actual)
+	if fmt.Sprintf("%+v", c.Actual) == was {
+		return "", fmt.Errorf("it changes nothing in %s", f.contract)
+	}
+	for _, s := range all {
+		if s.contract != f.contract {
+			continue
+		}
+		o := s.play(kids, f.change)
+		if errors.As(o.err, new(broken)) {
+			return "", fmt.Errorf("%s: %w", s.id(), o.err)
+		}
+		if s.wrong(o) != nil {
+			return s.client + ": " + s.name, nil
+		}
+	}
+	return "", nil
+}
