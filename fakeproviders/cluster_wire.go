@@ -201,7 +201,7 @@ func splitSelector(s string) []string {
 			depth++
 		case c == ')':
 			depth--
-		case c == ',' && depth <= 0:
+		case c == ',' && (depth <= 0 || i == len(s)):
 			if part := strings.TrimSpace(s[from:i]); part != "" {
 				parts = append(parts, part)
 			}
