@@ -487,7 +487,8 @@ func offered(w Workload, c Contract, tools map[string]Tool) EvidenceContract {
 		reaches = has && argument != "" && tool.TakesRef()
 	}
 	terms := contractFor(c, class, w.Tools[call.Tool].Key == KeyArgument, reaches)
-	terms.Advertised.Short = c.Actual.Capacity > 0 && wanted(w) > c.Actual.Capacity
+	goesOn := c.Actual.Key.Saves == "resumes" && w.Tools[call.Tool].Key == KeyArgument // a repetition asks for the rest only
+	terms.Advertised.Short = c.Actual.Capacity > 0 && !goesOn && wanted(w) > c.Actual.Capacity
 	if terms.Actual != nil {
 		terms.Actual.Short = terms.Advertised.Short
 	}

@@ -22,7 +22,7 @@ func queue() []bench.Contract {
 	content.Key.Required, content.Key.FromContent = false, true
 	group.Key.Scope = "account+queue+group"
 	throttled := content
-	throttled.Capacity = 2
+	throttled.Capacity, throttled.Key.Saves = 2, "resumes" // what was accepted is a duplicate, the rest is taken now
 	return []bench.Contract{
 		honest("sqs-fifo", "queue", "A deduplication id per message, kept 5 min in its queue; a duplicate is accepted and dropped, whatever its body. Not documented: the sequence number of a duplicate (here the first one's).", sqsSource, fifo),
 		honest("sqs-fifo-content", "queue", "As sqs-fifo; a message without an id is known by its body, so an equal message within 5 min is dropped too.", sqsSource, content),
