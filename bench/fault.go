@@ -36,6 +36,7 @@ const (
 	ProviderRequest  Point = "provider-link/request"    // whole request at the provider link, nothing forwarded
 	ProviderResponse Point = "provider-link/response"   // whole answer at the provider link, nothing forwarded
 	Received         Point = "provider/received"        // provider has the whole request, no transaction yet
+	WaitsForKey      Point = "provider/waits-for-key"   // its key is another's who is in work, and the contract has it wait for the end of that
 	BeforeCommit     Point = "provider/before-commit"   // everything executed and the answer rendered, transaction open
 	Committed        Point = "provider/committed"       // committed durably, no byte of the answer written
 	BeforeResponse   Point = "provider/before-response" // the same for answers that commit nothing: replay, conflict, refusal, read

@@ -139,6 +139,8 @@ func (g *gate) Arrive(a Arrival) Action {
 		}
 		g.mu.Unlock()
 		return act
+	case g.held != nil && a.Point == WaitsForKey:
+		g.letGo("a retry waits for it")
 	case g.held != nil && g.fault.Holds == RetryInWork && x.attempt != nil && x.attempt.n > g.held.attempt.n &&
 		(a.Point == Committed || a.Point == BeforeResponse):
 		key := g.held.attempt.struck

@@ -172,6 +172,9 @@ func (x *exchange) take() (*answer, error) {
 			x.key = &store.Key{Scope: id.scope, Name: id.key, Fingerprint: print, Request: x.name, Created: x.p.clock.Now()}
 			return nil, nil
 		case "wait":
+			if _, err := x.point(bench.WaitsForKey, 0); err != nil {
+				return nil, err
+			}
 			select {
 			case <-other.done:
 			case <-x.dead:

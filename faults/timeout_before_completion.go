@@ -10,9 +10,10 @@ func timeoutBeforeCompletion() []bench.Fault {
 		name, says string
 		holds      bench.Release
 	}{
-		{"before-retry", "commits before a retry comes", bench.AtOnce},
-		{"during-retry", "commits while the retry is in work", bench.RetryInWork},
+		// Core takes the first of a class: the latest commit is the one that no other boundary has.
 		{"after-retry", "commits after the retry was answered", bench.RetryOver},
+		{"during-retry", "commits while the retry is in work", bench.RetryInWork},
+		{"before-retry", "commits before a retry comes", bench.AtOnce},
 	}
 	owners := []struct {
 		name, says string
@@ -33,7 +34,7 @@ func timeoutBeforeCompletion() []bench.Fault {
 				f.Owner = owner.name
 			}
 			if owner.name == "agent" {
-				f.Needs, f.Quick = []string{"timeout"}, r.holds == bench.AtOnce
+				f.Needs, f.Quick = []string{"timeout"}, r.holds == bench.RetryOver
 			}
 			never := f
 			never.Variant += "/mirror"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -208,5 +209,14 @@ func TestOneChangedEventShows(t *testing.T) {
 		if differs := c.Histories != run.Cells[i].Histories; differs != planted {
 			t.Errorf("%s at %s %s: its hash differs: %v, its history was changed: %v", c.System, c.Boundary, c.Variant, differs, planted)
 		}
+	}
+}
+
+// Under a contract that has an equal key wait, a retry of a call that is held would wait for ever: it lets the
+// call go.
+func TestRetryThatWaitsForItsKeyLetsTheFirstGo(t *testing.T) {
+	rec := newStand(t).run(t, "ecs-run-task-waits", "key-by-arguments", bench.TokenExpired, "just-past/commits-late")
+	if !slices.ContainsFunc(rec.History, func(e bench.Event) bool { return e.Kind == "released" && e.Text == "a retry waits for it" }) {
+		t.Error("the held call was let go for another reason")
 	}
 }
