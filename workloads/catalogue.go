@@ -73,6 +73,9 @@ func Known() Catalogue {
 	issue := Value{Name: "issue", Type: Number, Required: true, Min: 1, Max: 1 << 31}
 	either := func(name string) Value { return Value{Name: name, Type: TextOrNumber} }
 	text := func(name string) Value { return Value{Name: name} }
+	number := func(name string, least, most int64) Value {
+		return Value{Name: name, Type: Number, Min: least, Max: most}
+	}
 	free := func(name string) Value { return Value{Name: name, Free: true} }
 	needed := func(v Value) Value { v.Required = true; return v }
 
@@ -85,7 +88,15 @@ func Known() Catalogue {
 				"transfer": {text("account"), amount, text("currency"), text("destination"), free("description")},
 			}},
 			"tasks": {Classes: map[string][]Value{
-				"task": {text("family"), text("cluster"), either("size"), text("group")},
+				"task":    {text("family"), text("cluster"), either("size"), text("group")},
+				"service": {text("name"), text("family"), text("cluster"), number("desired", 0, 10_000)},
+			}},
+			"instances": {Classes: map[string][]Value{
+				"instance": {text("image"), text("type"), text("zone"), text("name")},
+			}},
+			"snapshots": {Classes: map[string][]Value{
+				"snapshot":   {number("size", 1, 65_536), free("description"), text("parent")},
+				"completion": {text("snapshot")},
 			}},
 			"tickets": {Classes: map[string][]Value{
 				"ticket": {reference, free("title"), text("queue"), either("priority"), free("body")},
@@ -177,6 +188,15 @@ func Known() Catalogue {
 			"kubernetes-by-name":           "cluster",
 			"kubernetes-generate-name":     "cluster",
 			"kubernetes-apply":             "cluster",
+
+			"ecs-run-task-short":           "tasks",
+			"ecs-run-task-full":            "tasks",
+			"ecs-create-service":           "tasks",
+			"ec2-run-instances":            "instances",
+			"ec2-run-instances-silent":     "instances",
+			"ec2-run-instances-full":       "instances",
+			"ebs-start-snapshot":           "snapshots",
+			"ebs-start-snapshot-described": "snapshots",
 		},
 		Tools: map[string]Tool{
 			"refund_order": {Provider: "payments", Makes: "refund", Args: []Value{order, amount, free("reason")}},
@@ -194,6 +214,15 @@ func Known() Catalogue {
 				needed(text("family")), text("cluster"), either("size"), text("group"),
 				{Name: "count", Type: Number, Min: 1, Max: 10}}}, // ECS RunTask takes at most ten at a time
 			"list_tasks": {Provider: "tasks", Args: []Value{reference, text("cluster")}},
+			"create_service": {Provider: "tasks", Makes: "service", Args: []Value{
+				needed(text("name")), needed(text("family")), text("cluster"), number("desired", 0, 10_000)}},
+			"find_service": {Provider: "tasks", Args: []Value{needed(text("name")), text("cluster")}},
+			"run_instances": {Provider: "instances", Makes: "instance", TakesReference: true, Times: "count", Args: []Value{
+				needed(text("image")), text("type"), text("zone"), text("name"), number("count", 1, 20), number("minimum", 1, 20)}},
+			"find_instances": {Provider: "instances", Args: []Value{needed(reference)}},
+			"start_snapshot": {Provider: "snapshots", Makes: "snapshot", TakesReference: true, Args: []Value{
+				needed(number("size", 1, 65_536)), free("description"), text("parent")}},
+			"find_snapshots": {Provider: "snapshots", Args: []Value{needed(reference)}},
 			"create_ticket": {Provider: "tickets", Makes: "ticket", TakesReference: true,
 				Args: []Value{needed(free("title")), text("queue"), either("priority"), free("body")}},
 			"find_ticket": {Provider: "tickets", Args: []Value{needed(reference)}},

@@ -30,7 +30,7 @@ func Told(transport bench.Transport, status int, body []byte) string {
 		var a Answer
 		readable := json.Unmarshal(body, &a) == nil
 		switch {
-		case readable && status/100 == 2 && a.Status == Done:
+		case readable && status/100 == 2 && a.settled():
 			return ToldDone
 		case readable && (a.Status == NotExecuted || a.Status == Refused):
 			return ToldNotExecuted

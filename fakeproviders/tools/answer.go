@@ -12,6 +12,7 @@ type Status string
 
 const (
 	Done        Status = "done"         // it happened, or the read was answered
+	Partial     Status = "partial"      // a part of it happened and the receipts name that; the rest did not and will not
 	NotExecuted Status = "not_executed" // nothing was sent: the same call may be made again
 	Refused     Status = "refused"      // the arguments were refused, nothing happened: the same call will be refused again
 	Unknown     Status = "unknown"      // it may have happened, in part too: the receipts say what certainly did
@@ -35,7 +36,7 @@ type Answer struct {
 // styled words an answer in the error style of a tool.
 func (a Answer) styled(style bench.ErrorStyle) Answer {
 	switch {
-	case a.Status == Done || style == bench.ErrorsTyped:
+	case a.Status == Done || a.Status == Partial && style != bench.ErrorsLying || style == bench.ErrorsTyped:
 		return a
 	case style == bench.ErrorsLying:
 		return Answer{Status: NotExecuted, Message: lyingText}
@@ -44,10 +45,13 @@ func (a Answer) styled(style bench.ErrorStyle) Answer {
 	}
 }
 
+// settled says that the call had its effect, in whole or in part, and that nothing of it is open.
+func (a Answer) settled() bool { return a.Status == Done || a.Status == Partial }
+
 // httpStatus is the status of a styled answer over plain JSON.
 func (a Answer) httpStatus() int {
 	switch a.Status {
-	case Done:
+	case Done, Partial:
 		return http.StatusOK
 	case Conflict:
 		return http.StatusConflict

@@ -16,6 +16,7 @@ type request struct {
 	path   string // with the query
 	header http.Header
 	body   []byte
+	wants  int    // how many receipts it asks for; fewer are a part of it; 0: the reader of the answer knows
 	about  string // what it is for, in messages: "message to ann@example.com"
 
 	// keyed puts an idempotency key on it; nil: the provider takes none here.

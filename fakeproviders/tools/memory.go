@@ -24,7 +24,7 @@ func newMemory() *memory {
 }
 
 // once carries a call out, or answers it from memory. A repeat of a call that is under way waits for
-// it. Only a call that is done is remembered: after any other end the next repeat is carried out.
+// it. Only a call that is done, in whole or in part, is remembered: after any other end the next repeat is carried out.
 func (m *memory) once(ctx context.Context, id string, carryOut func() Answer) (answer Answer, repeated bool) {
 	for {
 		m.mu.Lock()
@@ -34,7 +34,7 @@ func (m *memory) once(ctx context.Context, id string, carryOut func() Answer) (a
 			m.answers[id] = mine
 			m.mu.Unlock()
 			mine.answer = carryOut()
-			if mine.answer.Status != Done {
+			if !mine.answer.settled() {
 				m.mu.Lock()
 				delete(m.answers, id)
 				m.mu.Unlock()
@@ -45,7 +45,7 @@ func (m *memory) once(ctx context.Context, id string, carryOut func() Answer) (a
 		m.mu.Unlock()
 		select {
 		case <-first.done:
-			if first.answer.Status == Done {
+			if first.answer.settled() {
 				return first.answer, true
 			}
 		case <-ctx.Done():

@@ -179,6 +179,9 @@ func (t *trial) mutate(ctx context.Context, tool *Tool, args arguments, key stri
 			part = lostAnswer(r, err)
 		} else {
 			o := tool.read(response)
+			if o.status == Done && len(o.receipts) < r.wants {
+				o.status, o.message = Partial, fmt.Sprintf("%d of %d were made, there was no room for the rest", len(o.receipts), r.wants)
+			}
 			part = Answer{Status: o.status, Receipts: o.receipts, Message: worded(r, response, o)}
 		}
 		before := len(all.Receipts)
@@ -219,6 +222,8 @@ func (t *trial) warm(ctx context.Context) error {
 	warmUp := map[string]request{
 		"payments":   {method: http.MethodGet, path: "/v1/refunds?limit=1", about: "warm-up", header: stripeKey()},
 		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
+		"instances":  ec2Request("warm-up", ec2Form("DescribeInstances")),
+		"snapshots":  ec2Request("warm-up", ec2Form("DescribeSnapshots")),
 		"tickets":    jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
 		"mail":       jsonRequest(http.MethodGet, "/messages", "warm-up", nil),
 		"lines":      jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
@@ -264,8 +269,11 @@ func lostAnswer(r request, err error) Answer {
 
 // worded is the message of an answer that is not done.
 func worded(r request, b response, o outcome) string {
-	if o.status == Done {
+	switch o.status {
+	case Done:
 		return ""
+	case Partial:
+		return r.about + ": " + o.message
 	}
 	if o.message == "" {
 		return fmt.Sprintf("%s: the provider answered %d", r.about, b.status)

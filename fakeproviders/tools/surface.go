@@ -141,7 +141,7 @@ func toResult(a Answer) (*mcp.CallToolResult, error) {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
 	return &mcp.CallToolResult{
-		IsError:           a.Status != Done,
+		IsError:           !a.settled(),
 		StructuredContent: json.RawMessage(structured),
 		Content:           []mcp.Content{&mcp.TextContent{Text: string(structured)}},
 	}, nil

@@ -62,8 +62,11 @@ var runTask = &Tool{
 		switch {
 		case len(failures) > 0 && len(done.receipts) == 0:
 			return outcome{status: Refused, message: "no task could be placed"}
-		case len(failures) > 0 || len(done.receipts) == 0:
-			done.status, done.message = Unknown, "not all tasks were started"
+		case len(failures) > 0:
+			done.status = Partial
+			done.message = fmt.Sprintf("%d tasks were started, %d could not be placed", len(done.receipts), len(failures))
+		case len(done.receipts) == 0:
+			done.status, done.message = Unknown, "the provider's answer names no task"
 		}
 		return done
 	},
@@ -103,8 +106,8 @@ var listTasks = &Tool{
 		return listed(r, "tasks", func(o map[string]any) map[string]any {
 			found := pickGiven(o, "group")
 			found["id"] = o["taskArn"]
-			if family := nameIn(o["taskDefinitionArn"]); family != "" {
-				found["family"], _, _ = strings.Cut(family, ":") // the revision follows
+			if family := familyIn(o["taskDefinitionArn"]); family != "" {
+				found["family"] = family
 			}
 			if cluster := nameIn(o["clusterArn"]); cluster != "" {
 				found["cluster"] = cluster
@@ -128,6 +131,12 @@ func nameIn(arn any) string {
 	s, _ := arn.(string)
 	_, name, _ := strings.Cut(s, "/")
 	return name
+}
+
+// familyIn is the family in the ARN of a task definition, without the revision.
+func familyIn(arn any) string {
+	family, _, _ := strings.Cut(nameIn(arn), ":")
+	return family
 }
 
 // sizeOf is the size as the wire has it: a text, whatever the model wrote (Amazon ECS API reference,
@@ -161,6 +170,9 @@ func awsRequest(operation, about string, body map[string]any) request {
 func awsFailed(r response) outcome {
 	o, _ := r.object()
 	message, _ := o["message"].(string)
+	if r.status == http.StatusBadRequest && strings.Contains(message, "not idempotent") { // the name of a service is taken
+		return outcome{status: Conflict, message: message}
+	}
 	if r.status == http.StatusBadRequest && o["__type"] == "ConflictException" {
 		existing, _ := o["resourceIds"].([]any)
 		conflict := outcome{status: Conflict, message: message}

@@ -19,7 +19,9 @@ import (
 var All = []*Tool{
 	refundOrder, chargeOrder, listRefunds, listCharges,
 	createPayout, createTransfer, listPayouts, listTransfers,
-	runTask, listTasks,
+	runTask, listTasks, createService, findService,
+	runInstances, findInstances,
+	startSnapshot, findSnapshots,
 	createTicket, findTicket,
 	sendMessage,
 	appendLine, readDocument,

@@ -48,6 +48,7 @@ type observation struct {
 	sent     bool   // the call may have left
 	text     string // as a model would be shown it
 	receipts []string
+	part     bool             // done, in part only: the rest did not happen and will not
 	found    []map[string]any // look-ups
 }
 
@@ -233,6 +234,8 @@ func (a answer) observe(failed bool) observation {
 	switch a.Status {
 	case "done":
 		o.saw = sawDone
+	case "partial":
+		o.saw, o.part = sawDone, true
 	case "not_executed":
 		o.saw = sawNotExecuted
 	case "refused":

@@ -49,6 +49,7 @@ type effect struct {
 	ProviderKey string         `json:"provider_key,omitempty"`
 	Reference   string         `json:"reference,omitempty"`
 	Receipts    []string       `json:"receipt,omitempty"`
+	Part        bool           `json:"part,omitempty"`              // committed, in part only: the receipts say which
 	KeyDeadline time.Time      `json:"retention_deadline,omitzero"` // virtual; the provider may forget the key from then on
 	LostAt      time.Time      `json:"lost_at,omitzero"`            // virtual; the last ambiguous attempt was over by then
 	Refused     bool           `json:"refused,omitempty"`           // the provider will never take these arguments

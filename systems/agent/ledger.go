@@ -73,7 +73,7 @@ func (t *task) note(e *effect, o observation) {
 	doubt := e.State == unknownAfter
 	switch {
 	case o.saw == sawDone:
-		e.State, e.Receipts = committed, o.receipts
+		e.State, e.Receipts, e.Part = committed, o.receipts, o.part
 	case t.proves(o) && !doubt:
 		e.State = failedBefore
 		e.Refused = o.saw == sawRefused
@@ -92,18 +92,32 @@ func (t *task) note(e *effect, o observation) {
 
 // adopt makes an object that was found the receipt of the effect.
 func (t *task) adopt(e *effect, found []map[string]any) kit.Claim {
-	e.State, e.Receipts = committed, ids(found)
+	e.State, e.Receipts, e.Part = committed, ids(found), len(found) < asked(e.Args)
+	detail := "found by look-up"
 	if err := t.state.put(e); err != nil {
-		return kit.Claim{Outcome: bench.Done, Receipts: e.Receipts, Detail: "found by look-up; " + err.Error()}
+		detail += "; " + err.Error()
 	}
-	return e.claim("found by look-up")
+	return e.claim(detail)
+}
+
+// asked is how many objects a call asks for, where its arguments say so by a count.
+func asked(args map[string]any) int {
+	n, err := strconv.ParseFloat(fmt.Sprint(args["count"]), 64)
+	if err != nil {
+		return 1
+	}
+	return int(n)
 }
 
 // claim says what the record knows.
 func (e *effect) claim(detail string) kit.Claim {
 	switch e.State {
 	case committed:
-		return kit.Claim{Outcome: bench.Done, Receipts: e.Receipts, Detail: detail}
+		outcome := bench.Done
+		if e.Part {
+			outcome = bench.Partial
+		}
+		return kit.Claim{Outcome: outcome, Receipts: e.Receipts, Detail: detail}
 	case failedBefore, notStarted:
 		return kit.Failed(detail)
 	}

@@ -114,7 +114,11 @@ func goOn(observation) bool { return false }
 func (t *task) plainly(o observation) kit.Claim {
 	switch {
 	case o.saw == sawDone:
-		return kit.Done(o.receipts...)
+		claim := kit.Done(o.receipts...)
+		if o.part {
+			claim.Outcome, claim.Detail = bench.Partial, o.text
+		}
+		return claim
 	case t.tool.ReadOnly, !o.sent, o.saw == sawNotExecuted, o.saw == sawRefused:
 		return kit.Failed(t.told(o))
 	}
