@@ -12,12 +12,12 @@ const ebsSource = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-direct-a
 const ebsTokenKept = 24 * time.Hour
 
 // snapshots are the contracts of the EBS direct APIs. Not documented, and therefore chosen here: the token's
-// lifetime, its scope (the region) and what answers a token in work (the second call waits).
+// lifetime, its scope (the region) and what answers a token in work (a conflict).
 func snapshots() []bench.Contract {
 	ebs := bench.Terms{Key: bench.KeyTerms{
 		Location: "body:ClientToken", MaxLength: 255, Scope: "account+region",
 		Retention: ebsTokenKept, ClockStart: "first-seen",
-		Fingerprint: "params", Mismatch: "conflict", Concurrent: "wait",
+		Fingerprint: "params", Mismatch: "conflict", Concurrent: "conflict",
 		Saves: "success", Replay: "stored",
 	}}
 	described := ebs

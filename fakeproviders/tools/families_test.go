@@ -45,6 +45,20 @@ func TestMutations(t *testing.T) {
 			seen{"POST", "/", `{"clientToken":"k","cluster":"c","count":2,"group":"g","overrides":{"cpu":"256"},"startedBy":"r","taskDefinition":"f"}`, "", target},
 			map[string]any{"family": "f", "cluster": "c", "size": "256", "group": "g"}, 2,
 			200, `{"tasks":[{"taskArn":"` + arn + `1"},{"taskArn":"` + arn + `2"}],"failures":[]}`, []string{arn + "1", arn + "2"}},
+		{"create_service", `{"name":"n","family":"f","cluster":"c","desired":"2.0"}`,
+			seen{"POST", "/", `{"clientToken":"k","cluster":"c","desiredCount":2,"serviceName":"n","taskDefinition":"f"}`, "", "AmazonEC2ContainerServiceV20141113.CreateService"},
+			map[string]any{"name": "n", "family": "f", "cluster": "c", "desired": int64(2)}, 1,
+			200, `{"service":{"serviceArn":"` + arn + `"}}`, []string{arn}},
+		{"run_instances", `{"image":"ami-1","type":"t3.small","zone":"us-east-1b","name":"n","count":"2.0","minimum":1,"reference":"r"}`,
+			seen{"POST", "/", "Action=RunInstances&ClientToken=k&ImageId=ami-1&InstanceType=t3.small&MaxCount=2&MinCount=1&Placement.AvailabilityZone=us-east-1b" +
+				"&TagSpecification.1.ResourceType=instance&TagSpecification.1.Tag.1.Key=Name&TagSpecification.1.Tag.1.Value=n" +
+				"&TagSpecification.1.Tag.2.Key=reference&TagSpecification.1.Tag.2.Value=r&Version=2016-11-15", "", ""},
+			map[string]any{"image": "ami-1", "type": "t3.small", "zone": "us-east-1b", "name": "n"}, 2,
+			200, `<RunInstancesResponse><instancesSet><item><instanceId>i-1</instanceId></item><item><instanceId>i-2</instanceId></item></instancesSet></RunInstancesResponse>`,
+			[]string{"i-1", "i-2"}},
+		{"start_snapshot", `{"size":"100.0","description":"d","parent":"snap-0","reference":"r"}`,
+			seen{"POST", "/snapshots", `{"ClientToken":"k","Description":"d","ParentSnapshotId":"snap-0","Tags":[{"Key":"reference","Value":"r"}],"VolumeSize":100}`, "", ""},
+			map[string]any{"size": int64(100), "description": "d", "parent": "snap-0"}, 1, 201, `{"SnapshotId":"snap-1"}`, []string{"snap-1"}},
 		{"run_task", `{"family":"f"}`, seen{"POST", "/", `{"clientToken":"k","taskDefinition":"f"}`, "", target},
 			map[string]any{"family": "f"}, 1, 200, `{"tasks":[{"taskArn":"` + arn + `"}]}`, []string{arn}},
 		{"create_ticket", `{"title":"T","queue":"q","priority":2,"body":"b","reference":"r"}`,
@@ -241,6 +255,10 @@ func TestListTasks(t *testing.T) {
 	}
 }
 
+func ec2Refusal(code string) string {
+	return "<Response><Errors><Error><Code>" + code + "</Code><Message>m</Message></Error></Errors><RequestID>r</RequestID></Response>"
+}
+
 // Refusals in the words of each provider.
 func TestProviderErrors(t *testing.T) {
 	for _, c := range []struct {
@@ -261,7 +279,22 @@ func TestProviderErrors(t *testing.T) {
 		{"run_task", 400, `{"__type":"InvalidParameterException","message":"m"}`, Refused, nil},
 		{"run_task", 500, `{"__type":"ServerException"}`, Unknown, nil},
 		{"run_task", 200, `{"tasks":[],"failures":[{"reason":"RESOURCE:CPU"}]}`, Refused, nil},
-		{"run_task", 200, `{"tasks":[{"taskArn":"arn:1"}],"failures":[{"reason":"RESOURCE:CPU"}]}`, Unknown, []string{"arn:1"}},
+		{"run_task", 200, `{"tasks":[{"taskArn":"arn:1"}],"failures":[{"reason":"RESOURCE:CPU"}]}`, Partial, []string{"arn:1"}},
+		{"create_service", 400, `{"__type":"InvalidParameterException","message":"Creation of service was not idempotent."}`, Conflict, nil},
+		{"create_service", 400, `{"__type":"InvalidParameterException","message":"m"}`, Refused, nil},
+		{"create_service", 200, `{"service":{}}`, Unknown, nil},
+		{"run_instances", 400, ec2Refusal("IdempotentParameterMismatch"), Conflict, nil},
+		{"run_instances", 400, ec2Refusal("IdempotentInstanceTerminated"), Conflict, nil},
+		{"run_instances", 400, ec2Refusal("InvalidParameterValue"), Refused, nil},
+		{"run_instances", 500, ec2Refusal("InsufficientInstanceCapacity"), Refused, nil},
+		{"run_instances", 500, ec2Refusal("InternalError"), Unknown, nil},
+		{"run_instances", 503, ec2Refusal("RequestLimitExceeded"), Unknown, nil},
+		{"run_instances", 429, ec2Refusal("RequestLimitExceeded"), Unknown, nil},
+		{"run_instances", 400, `<html>`, Unknown, nil},
+		{"run_instances", 200, `<RunInstancesResponse/>`, Unknown, nil},
+		{"start_snapshot", 409, `{"__type":"ConflictException","Message":"m"}`, Conflict, nil},
+		{"start_snapshot", 400, `{"__type":"ValidationException","Message":"m"}`, Refused, nil},
+		{"start_snapshot", 500, `{"__type":"InternalServerException"}`, Unknown, nil},
 		{"run_task", 200, `{}`, Unknown, nil},
 		{"insert_row", 409, `{"error":{"code":"already_exists","message":"m"},"existing":"rw_1"}`, Conflict, []string{"rw_1"}},
 		{"delete_newest", 404, `{"error":{"code":"not_found"}}`, Refused, nil},

@@ -39,6 +39,9 @@ func TestOnFakeProviders(t *testing.T) {
 		{"refund_order", "stripe-v1", `{"order":"o","amount":2500,"reason":"late"}`, `{"order":"o"}`, 1, true},
 		{"charge_order", "stripe-v1", `{"order":"o","amount":2500,"currency":"usd","description":"D"}`, `{"order":"o"}`, 1, true},
 		{"run_task", "ecs-run-task", `{"family":"f","cluster":"main","size":256,"count":3,"reference":"r"}`, `{"cluster":"main","reference":"r"}`, 3, true},
+		{"create_service", "ecs-create-service", `{"name":"n","family":"f","cluster":"main","desired":2}`, `{"name":"n","cluster":"main"}`, 1, true},
+		{"run_instances", "ec2-run-instances", `{"image":"ami-1","type":"t3.small","name":"n","count":3,"reference":"r*?"}`, `{"reference":"r*?"}`, 3, true},
+		{"start_snapshot", "ebs-start-snapshot-described", `{"size":8,"description":"d","reference":"r"}`, `{"reference":"r"}`, 1, true},
 		{"create_ticket", "tickets-authoritative", `{"title":"T","queue":"q","reference":"r"}`, `{"reference":"r"}`, 1, false},
 		{"send_message", "mail-no-key", `{"to":["a@x","b@x"],"subject":"S"}`, ``, 2, false},
 		{"append_line", "lines-keyed", `{"document":"a/b","text":"x"}`, `{"document":"a/b"}`, 1, true},
@@ -116,9 +119,9 @@ func TestOnFakeProviders(t *testing.T) {
 			if c.keyed {
 				other := decode(t, c.args)
 				other[keyArgument] = "key-1"
-				for _, name := range []string{"amount", "count", "quantity"} {
+				for _, name := range []string{"amount", "count", "quantity", "desired", "size"} {
 					if _, ok := other[name]; ok {
-						other[name] = 2
+						other[name] = 7
 					}
 				}
 				if _, ok := other["text"]; ok {
