@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -243,6 +244,7 @@ func pass() bench.Action { return bench.Action{Act: bench.Pass} }
 
 func TestEveryMutationIsReadBack(t *testing.T) {
 	ecs := []string{"X-Amz-Target", ecsTarget + "RunTask"}
+	token, slackToken := []string{"Authorization", "Bearer ghp_x"}, []string{"Authorization", "Bearer xoxb-x"}
 	for name, c := range map[string]struct {
 		contract, method, path, body string
 		header                       []string
@@ -261,11 +263,22 @@ func TestEveryMutationIsReadBack(t *testing.T) {
 		"line":     {"lines-no-key", "POST", "/documents/a%2Fb/lines", `{"text":"hello"}`, nil, 201, "line", `{"document":"a/b","text":"hello"}`, "/documents/a%2Fb"},
 		"file":     {"files-put", "PUT", "/files/reports/a.txt", `{"content":"x"}`, nil, 200, "file", `{"content":"x","path":"reports/a.txt"}`, "/files?prefix=reports/"},
 		"row":      {"rows-unique", "POST", "/tables/users/rows", `{"key":"k","value":7}`, nil, 201, "row", `{"key":"k","table":"users","value":7}`, "/tables/users/rows?key=k"},
+		"issue":    {"github", "POST", "/repos/Octo/Widgets/issues", `{"title":"T","body":"B","labels":["bug"]}`, token, 201, "issue", `{"body":"B","labels":"bug","repository":"octo/widgets","title":"T"}`, ""},
+		"pull":     {"github", "POST", "/repos/octo/widgets/pulls", `{"title":"T","head":"octo:fix","base":"main"}`, token, 201, "pull_request", `{"base":"main","head":"fix","repository":"octo/widgets","title":"T"}`, ""},
+		"release":  {"github", "POST", "/repos/octo/widgets/releases", `{"tag_name":"v1","name":"N"}`, token, 201, "release", `{"name":"N","repository":"octo/widgets","tag":"v1"}`, ""},
+		"deploy":   {"github", "POST", "/repos/octo/widgets/deployments", `{"ref":"v1","environment":"e","description":"d"}`, token, 201, "deployment", `{"description":"d","environment":"e","ref":"v1","repository":"octo/widgets"}`, ""},
+		"post":     {"slack-post-message", "POST", "/api/chat.postMessage", `{"channel":"#deploys","text":"T"}`, slackToken, 200, "post", `{"channel":"C0DEPLOYS","text":"T"}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := up(t, c.contract)
 			got := r.want(r.send(c.method, c.path, c.body, c.header...), c.status)
 			id, _ := got.field("id").(string)
+			if n, ok := got.field("id").(int); ok {
+				id = strconv.Itoa(n)
+			}
+			if ts, ok := got.field("ts").(string); ok {
+				id = ts
+			}
 			if name == "task" {
 				id = got.field("tasks").([]any)[0].(map[string]any)["taskArn"].(string)
 			}

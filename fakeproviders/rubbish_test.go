@@ -15,9 +15,12 @@ import (
 // effect has the attributes that the request was parsed to have.
 func TestRubbish(t *testing.T) {
 	fragments := []string{"v1", "refunds", "charges", "payment_intents", "tickets", "messages", "documents", "lines", "files", "tables", "rows",
+		"repos", "o", "r", "issues", "1", "comments", "pulls", "releases", "deployments", "git", "api", "chat.postMessage", "chat.update", "conversations.history",
 		"a", "", "..", "%2F", "%00", "x?newest_under=", "x?prefix=a", "?reference=r", "x?limit=-1"}
 	bodies := []string{"", "{}", "[]", "null", "amount=1&payment_intent=o", "amount=%zz", `{"title":"t"}`, `{"title":"t","priority":{"a":1}}`,
 		`{"to":"a","subject":"s"}`, `{"text":"x"}`, `{"content":"x"}`, `{"content":""}`, `{"key":"k","value":1e999}`, `{"key":"k","value":[1,{"a":2}]}`,
+		`{"title":"t","body":7,"labels":[1,{"name":2}],"state":"closed"}`, `{"tag_name":"v","ref":"refs/heads/a","sha":"s","head":"h","base":"b","title":"t","payload":[]}`,
+		`{"channel":"C0A","text":"t","metadata":{"event_type":"e","event_payload":7},"client_msg_id":"m"}`, `{"channel":"C0A","ts":"1","limit":-1,"cursor":7}`,
 		`{"taskDefinition":"f","count":3}`, `{"taskDefinition":"f","count":1.5}`, `{"taskDefinition":"f","overrides":7}`, `{"tasks":[1]}`, `{"clientToken":7}`,
 		"{\"text\":\"\x00\xff\"}", "amount=99999999999999999999&charge=o"}
 	for _, kind := range All {
@@ -38,7 +41,7 @@ func TestRubbish(t *testing.T) {
 				path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 4).Draw(rt, "path"), "/")
 				body := rapid.SampledFrom(bodies).Draw(rt, "body")
 				header := []string{"X-Amz-Target", ecsTarget + rapid.SampledFrom([]string{"RunTask", "ListTasks", "DescribeTasks", ""}).Draw(rt, "target"),
-					"Idempotency-Key", rapid.SampledFrom([]string{"k", "k2", ""}).Draw(rt, "key")}
+					"Authorization", "Bearer xoxb-x", "Idempotency-Key", rapid.SampledFrom([]string{"k", "k2", ""}).Draw(rt, "key")}
 				before := len(r.effects())
 				got := r.send(method, path, body, header...)
 				if got.err != nil || got.status >= 500 {

@@ -22,6 +22,11 @@ var clients = []client{
 	{name: "boto3", language: "python", family: "aws", pkg: "boto3"},
 	{name: "aws-sdk-go-v2", language: "go", family: "aws", pkg: "github.com/aws/aws-sdk-go-v2"},
 	{name: "@aws-sdk/client-ecs", language: "node", family: "aws", pkg: "@aws-sdk/client-ecs"},
+	{name: "PyGithub", language: "python", family: "github", pkg: "PyGithub"},
+	{name: "octokit", language: "node", family: "github", pkg: "octokit"},
+	{name: "@octokit/rest", language: "node", family: "github", pkg: "@octokit/rest"},
+	{name: "slack_sdk", language: "python", family: "slack", pkg: "slack_sdk"},
+	{name: "@slack/web-api", language: "node", family: "slack", pkg: "@slack/web-api"},
 }
 
 // scenario is something that happens between a client and a provider, and what must come of it. The words
@@ -44,6 +49,8 @@ func scenarios() []scenario {
 	return slices.Concat(
 		stripeScenarios(),
 		ecsScenarios(),
+		githubScenarios(),
+		slackScenarios(),
 	)
 }
 
