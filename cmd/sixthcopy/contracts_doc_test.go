@@ -43,7 +43,7 @@ var dimensions = []struct {
 	{"replay, marker", func(t bench.Terms) string { return clauses(t.Key.Replay, code(t.Key.Marker)) }},
 	{"look-up", func(t bench.Terms) string {
 		l := t.LookUp
-		return clauses(l.Kind, when(l.By != "", "by "+l.By), when(l.Lag > 0, "lag "+hours(l.Lag)), when(l.LagReads > 0, fmt.Sprintf("%d reads late", l.LagReads)),
+		return clauses(l.Kind, when(l.By != "", "by "+l.By), when(l.Lag > 0, "lag "+hours(l.Lag)), when(l.LagReads > 0, fmt.Sprintf("not by the first %d", l.LagReads)),
 			when(l.Forgets > 0, "forgets after "+hours(l.Forgets)))
 	}},
 	{"natural", func(t bench.Terms) string {
@@ -52,7 +52,7 @@ var dimensions = []struct {
 			all = append(all, class+" unique by "+strings.Join(attrs, ", "))
 		}
 		sort.Strings(all)
-		return clauses(append(all, when(t.NaturallyIdempotent, "idempotent"))...)
+		return clauses(append(all, when(t.UniqueLag > 0, "not against one younger than "+hours(t.UniqueLag)), when(t.NaturallyIdempotent, "idempotent"))...)
 	}},
 	{"commits within", func(t bench.Terms) string {
 		if t.CommitsWithin == nil {
