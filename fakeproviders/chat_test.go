@@ -23,8 +23,8 @@ func TestSlackBodies(t *testing.T) {
 	form := url.Values{"channel": {"#deploys"}, "text": {"hi"}, "metadata": {metadata}, "token": {"xoxb-x"}}
 	for _, got := range []reply{
 		r.slack("chat.postMessage", `{"channel":"C0DEPLOYS","text":"hi","metadata":`+metadata+`}`),
-		r.send("POST", "/api/chat.postMessage", form.Encode(), "Content-Type", "application/x-www-form-urlencoded"),
-		r.send("GET", "/api/chat.postMessage?"+form.Encode(), ""),
+		r.send("POST", "/api/chat.postMessage", form.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Authorization", ""),
+		r.send("GET", "/api/chat.postMessage?"+form.Encode(), "", "Authorization", ""),
 	} {
 		if r.want(got, 200).field("ok") != true || got.field("channel") != "C0DEPLOYS" {
 			t.Errorf("%s", got.body)
@@ -71,7 +71,7 @@ func TestSlackRefuses(t *testing.T) {
 			t.Errorf("token %q: %s, expected %s", token, got.body, code)
 		}
 	}
-	if got := r.send("POST", "/api/api.test", ""); got.field("ok") != true {
+	if got := r.send("POST", "/api/api.test", "", "Authorization", ""); got.field("ok") != true {
 		t.Errorf("api.test without a token: %s", got.body)
 	}
 	r.wantEffects(0)
@@ -133,7 +133,7 @@ func TestSlackClientMsgID(t *testing.T) {
 	}
 	first := post("m-1", "a")
 	for _, again := range []reply{post("m-1", "a"), post("m-1", "else"),
-		r.send("POST", "/api/chat.postMessage", "channel=C0A&text=a&client_msg_id=m-1&token=xoxb-x")} {
+		r.send("POST", "/api/chat.postMessage", "channel=C0A&text=a&client_msg_id=m-1&token=xoxb-x", "Authorization", "")} {
 		if again.field("ts") != first.field("ts") || text(again.field("message").(map[string]any), "text") != "a" {
 			t.Errorf("again: %s, expected the message %s", again.body, first.body)
 		}

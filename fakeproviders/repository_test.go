@@ -212,7 +212,7 @@ func TestGitHubRefuses(t *testing.T) {
 			t.Errorf("%s %s %.40s: %s; expected %s in it", c.method, c.path, c.body, got.body, c.words)
 		}
 	}
-	if got := r.want(r.send("POST", widgets+"/issues", `{"title":"t"}`), 401); !strings.Contains(got.body, "Requires authentication") {
+	if got := r.want(r.send("POST", widgets+"/issues", `{"title":"t"}`, "Authorization", ""), 401); !strings.Contains(got.body, "Requires authentication") {
 		t.Errorf("without a token: %s", got.body)
 	}
 	r.wantEffects(0)

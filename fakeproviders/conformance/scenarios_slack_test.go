@@ -44,6 +44,7 @@ func slackScenarios() []scenario {
 				return st.account(r)
 			})
 		}
+		keyed := message("client_msg_id", "m-1")
 		every := func(act bench.Action) func(*stage) {
 			return func(st *stage) {
 				st.gate.meet(bench.Committed, act)
@@ -65,25 +66,24 @@ func slackScenarios() []scenario {
 			r, err := st.do("chat.postMessage", message(), with{"token": ""})
 			return r.String(), err
 		})
-		on("slack-post-message", "the same message twice", "another ts, 2 effects", again(message(), message()))
-		on("slack-post-message", "a client_msg_id twice", "another ts, 2 effects", again(message("client_msg_id", "m-1"), message("client_msg_id", "m-1")))
+		on("slack-post-message", "the same message twice", "ok, another object, 2 effects", again(posted(message()), posted(message())))
+		on("slack-post-message", "a client_msg_id twice", "ok, another object, 2 effects", again(posted(keyed), posted(keyed)))
 		on("slack-post-message", "metadata in the history", "0 messages, then r-1; nothing where it is not asked for", metadataRead)
 		on("slack-post-message", "a history in pages of two", "5 messages, the newest first", historyRead)
 		on("slack-post-message", "a message taken away twice", "ok, then "+c.platform+" message_not_found", takenAway)
 
-		keyed := message("client_msg_id", "m-1")
 		counted("slack-client-msg-id", "every answer is lost", fmt.Sprintf("%s under 1 key, 1 effect, %s", plural(c.lost, "send"), c.raised),
 			keyed, every(bench.Action{Act: bench.Close}))
-		on("slack-client-msg-id", "a client_msg_id twice", "the same ts, 1 effect", again(keyed, keyed))
-		on("slack-client-msg-id", "with another text", "the same ts, 1 effect", again(keyed, message("client_msg_id", "m-1", "text", "Else.")))
-		on("slack-client-msg-id", "another client_msg_id", "another ts, 2 effects", again(keyed, message("client_msg_id", "m-2")))
-		on("slack-client-msg-id", "of another account", "another ts, 2 effects", again(keyed, keyed, with{"on_behalf_of": "someone else"}))
-		on("slack-client-msg-id", "a minute before it is forgotten", "the same ts, 1 effect", later(24*time.Hour-time.Minute))
-		on("slack-client-msg-id", "a minute after it is forgotten", "another ts, 2 effects", later(24*time.Hour+time.Minute))
-		on("slack-client-msg-id", "a day after the first, which took an hour", "another ts, 2 effects", keptFromFirstSight)
+		on("slack-client-msg-id", "a client_msg_id twice", "ok, the same object, 1 effect", again(posted(keyed), posted(keyed)))
+		on("slack-client-msg-id", "with another text", "ok, the same object, 1 effect", again(posted(keyed), posted(message("client_msg_id", "m-1", "text", "Else."))))
+		on("slack-client-msg-id", "another client_msg_id", "ok, another object, 2 effects", again(posted(keyed), posted(message("client_msg_id", "m-2"))))
+		on("slack-client-msg-id", "of another account", "ok, another object, 2 effects", again(posted(keyed), posted(keyed, with{"on_behalf_of": "someone else"})))
+		on("slack-client-msg-id", "a minute before it is forgotten", "ok, the same object, 1 effect", twice(posted(keyed), posted(keyed), pass(24*time.Hour-time.Minute), "ts"))
+		on("slack-client-msg-id", "a minute after it is forgotten", "ok, another object, 2 effects", twice(posted(keyed), posted(keyed), pass(24*time.Hour+time.Minute), "ts"))
+		on("slack-client-msg-id", "a day after the first, which took an hour", "ok, another object, 2 effects", keptFromFirstSight)
 		on("slack-client-msg-id", "after the text was corrected", "the text as it is now, 1 effect", corrected)
 		on("slack-client-msg-id", "after the message was taken away", c.platform+" duplicate_message_not_found", gone)
-		on("slack-client-msg-id", "while the first is in work", "it waits, the same ts, 1 effect", meanwhile)
+		on("slack-client-msg-id", "while the first is in work", "it waits, ok, the same object, 1 effect", meanwhile)
 		on("slack-client-msg-id", "after a 500 that made nothing", "2 sends under 1 key, 1 effect, ok", func(st *stage) (string, error) {
 			st.gate.meet(bench.BeforeCommit, bench.Action{Act: bench.Fail, Status: 500}, 1)
 			r, err := st.do("chat.postMessage", maps.Clone(keyed))
@@ -99,45 +99,23 @@ func slackScenarios() []scenario {
 	return all
 }
 
-// again posts one message and then another, and tells whether the answer names the same message.
-func again(first, second map[string]any, options ...with) func(*stage) (string, error) {
-	return func(st *stage) (string, error) {
-		a, err := st.must("chat.postMessage", maps.Clone(first))
-		if err != nil {
-			return "", err
-		}
-		b, err := st.must("chat.postMessage", maps.Clone(second), options...)
-		if err != nil {
-			return "", err
-		}
-		made, err := st.effects("post")
-		return fmt.Sprintf("%s ts, %s", same(a, b, "ts"), plural(len(made), "effect")), err
+// posted is a step that posts a message.
+func posted(args map[string]any, options ...with) step {
+	s := step{op: "chat.postMessage", args: args}
+	for _, w := range options {
+		s.options = w
 	}
+	return s
 }
 
-// later posts the same id again when so much time has passed.
-func later(d time.Duration) func(*stage) (string, error) {
-	return func(st *stage) (string, error) {
-		keyed := message("client_msg_id", "m-1")
-		a, err := st.must("chat.postMessage", keyed)
-		if err != nil {
-			return "", err
-		}
-		st.clock.pass(d)
-		b, err := st.must("chat.postMessage", keyed)
-		if err != nil {
-			return "", err
-		}
-		made, err := st.effects("post")
-		return fmt.Sprintf("%s ts, %s", same(a, b, "ts"), plural(len(made), "effect")), err
-	}
-}
+// again posts one message and then another.
+func again(first, second step) func(*stage) (string, error) { return twice(first, second, nil, "ts") }
 
 // keptFromFirstSight lets the first message take an hour, so that its clock tells when it began.
 func keptFromFirstSight(st *stage) (string, error) {
 	keyed := message("client_msg_id", "m-1")
 	h := st.gate.hold(bench.BeforeCommit, 1)
-	p := st.begin("chat.postMessage", keyed)
+	p := st.begin(posted(keyed))
 	if err := st.reached(h); err != nil {
 		return "", err
 	}
@@ -148,12 +126,11 @@ func keptFromFirstSight(st *stage) (string, error) {
 		return "", err
 	}
 	st.clock.pass(23*time.Hour + time.Minute)
-	b, err := st.must("chat.postMessage", keyed)
+	b, err := st.do("chat.postMessage", keyed)
 	if err != nil {
 		return "", err
 	}
-	made, err := st.effects("post")
-	return fmt.Sprintf("%s ts, %s", same(a, b, "ts"), plural(len(made), "effect")), err
+	return st.compare(a, b, "ts")
 }
 
 func corrected(st *stage) (string, error) {
@@ -195,11 +172,11 @@ func gone(st *stage) (string, error) {
 func meanwhile(st *stage) (string, error) {
 	keyed := message("client_msg_id", "m-1")
 	h, second := st.gate.hold(bench.BeforeCommit, 1), st.gate.hold(bench.Received, 2)
-	p := st.begin("chat.postMessage", keyed)
+	p := st.begin(posted(keyed))
 	if err := st.reached(h); err != nil {
 		return "", err
 	}
-	q := st.begin("chat.postMessage", keyed)
+	q := st.begin(posted(keyed))
 	if err := st.reached(second); err != nil {
 		return "", err
 	}
@@ -220,8 +197,8 @@ func meanwhile(st *stage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	made, err := st.effects("post")
-	return fmt.Sprintf("%s, %s ts, %s", how, same(a, b, "ts"), plural(len(made), "effect")), err
+	words, err := st.compare(a, b, "ts")
+	return how + ", " + words, err
 }
 
 func metadataRead(st *stage) (string, error) {
