@@ -10,7 +10,7 @@ FAST := ./bench/... ./workloads/... ./oracles/... ./results/... ./cmd/closing/..
 CLOSING := go run ./cmd/closing $(if $(SIXTHCOPY_NO_SKIP),-no-skip)
 
 # Figures of benchmarks for which a limit is promised: benchmark,unit,limit;...
-LIMITS := BenchmarkBoundaryToxic,ratio,at most 1.25;BenchmarkKillAndRestart,ratio,at most 3;BenchmarkQuickSuite,trials/s,at least 60
+LIMITS := BenchmarkBoundaryToxic,ratio,at most 1.25;BenchmarkKillAndRestart,ratio,at most 3;BenchmarkRetention/day,ratio,at most 1.2;BenchmarkRetention/month,ratio,at most 1.2;BenchmarkQuickSuite,trials/s,at least 60
 
 STATIC := -tags netgo,osusergo,sqlite_omit_load_extension -ldflags '-extldflags -static'
 
@@ -31,7 +31,7 @@ clients: ## install the real SDKs for fakeproviders/conformance into .cache/clie
 
 test: ## all tests that this machine can run; skipped ones are named last
 	@fakeproviders/conformance/clients/install || echo "not all clients are installed: their tests are skipped by name"
-	go test -count=1 -timeout 20m -json ./... | $(CLOSING) -deep results/deep
+	go test -count=1 -timeout 40m -json ./... | $(CLOSING) -deep results/deep
 
 deep: ## tests that take hours; their result is stored in results/deep with the commit
 	go test -count=1 -timeout 24h -tags deep -run '^TestDeep' -json ./... | $(CLOSING) -record results/deep
