@@ -318,6 +318,7 @@ func (t *task) reconcile(e *effect, barred bool) (claim kit.Claim, again bool) {
 	}
 	limited := c.CommitsWithinKnown && (c.LookUpKind == "authoritative" || c.LookUpKind == "bounded")
 	known := e.LostAt.Add(time.Duration((c.CommitsWithinS+c.LookUpLagS)*float64(time.Second)) + margin)
+	shown := t.call.Now().Add(time.Duration(c.LookUpLagS*float64(time.Second)) + margin) // by then what bars it, where its lag has a limit
 	for looks := 1; ; looks++ {
 		late := !t.call.Now().Before(known)
 		found, err := t.lookUp(e.Args, e.Reference)
@@ -328,6 +329,11 @@ func (t *task) reconcile(e *effect, barred bool) (claim kit.Claim, again bool) {
 			return e.claim("in doubt: " + err.Error()), false
 		case len(t.unbound(e, found)) > 0:
 			return t.adopt(e, t.unbound(e, found)), false
+		case !limited && c.Unique && barred && c.LookUpKind == "bounded" && t.call.Now().Before(shown):
+			if t.call.Wait(t.ctx, shown, "look-up lag") != nil {
+				return t.stopped(e), false
+			}
+			continue
 		case !limited && c.Unique && barred && looks < lookUpBudget:
 			if t.backOff(looks) != nil {
 				return t.stopped(e), false
