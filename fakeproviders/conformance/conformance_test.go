@@ -2,8 +2,10 @@ package conformance
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,6 +122,8 @@ func playAll(kids *children, all []scenario) []outcome {
 	return outcomes
 }
 
+var only = flag.String("only", "", "play only the scenarios whose contract/client/name holds this text")
+
 // ready leaves out the scenarios whose clients are not here, each language by a named skip, and tells whether
 // none had to be left out.
 func ready(t *testing.T, all []scenario) (here []scenario, complete bool) {
@@ -132,7 +136,7 @@ func ready(t *testing.T, all []scenario) (here []scenario, complete bool) {
 	}
 	here = slices.DeleteFunc(slices.Clone(all), func(s scenario) bool {
 		i := slices.IndexFunc(clients, func(c client) bool { return c.name == s.client })
-		return i >= 0 && lacking[clients[i].language] || s.slow && testing.Short()
+		return i >= 0 && lacking[clients[i].language] || s.slow && testing.Short() || !strings.Contains(s.id(), *only)
 	})
 	return here, len(here) == len(all)
 }
@@ -153,7 +157,7 @@ func TestConformance(t *testing.T) {
 	}
 	t.Run("docs", func(t *testing.T) {
 		if !complete {
-			t.Skip("docs/conformance.md is compared when every scenario is played: not with -short, nor without make clients")
+			t.Skip("docs/conformance.md is compared when every scenario is played: not with -short or -only, nor without make clients")
 		}
 		versions, err := installedVersions(kids)
 		if err != nil {

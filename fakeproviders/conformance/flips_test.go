@@ -113,7 +113,7 @@ func TestFlips(t *testing.T) {
 			case caught[i] == "" && complete:
 				t.Errorf("no scenario of %s notices it", f.contract)
 			case caught[i] == "":
-				t.Skip("nothing noticed it, but not every scenario was played: run make clients, and without -short")
+				t.Skip("nothing noticed it, but not every scenario was played: run make clients, and without -short or -only")
 			}
 		})
 		rows += fmt.Sprintf("| %s | %s | %s | %s |\n", f.dimension, f.contract, cell(f.words), cell(caught[i]))

@@ -10,6 +10,7 @@ import (
 // stripeSends are the requests that Stripe's SDKs send on their own, in each case of something going wrong.
 func stripeSends() []scenario {
 	closed, edge := bench.Action{Act: bench.Close}, bench.Action{Act: bench.Replace, Status: 503, Body: "upstream connect error"}
+	plain := bench.Action{Act: bench.Replace, Status: 500, Body: `{"error":{"type":"api_error","message":"Something went wrong."}}`}
 	fail := func(status int) bench.Action { return bench.Action{Act: bench.Fail, Status: status} }
 	var all []scenario
 	for _, c := range []struct {
@@ -40,7 +41,11 @@ func stripeSends() []scenario {
 			"stripe-python module": "2 sends under 1 key, 1 effect, ok",
 			"stripe-node":          "2 sends under 1 key, 1 effect, ok",
 			"stripe-go":            "2 sends under 1 key, 1 effect, ok"}},
-		{"every answer is a 500 of Stripe's shape", bench.Received, fail(500), 0, nil, map[string]string{
+		{"every answer is a 500 with Stripe-Should-Retry: false", bench.Received, fail(500), 0, nil, map[string]string{
+			"stripe-python module": "1 send under 1 key, 0 effects, APIError 500",
+			"stripe-node":          "1 send under 1 key, 0 effects, StripeAPIError 500",
+			"stripe-go":            "1 send under 1 key, 0 effects, APIError 500"}},
+		{"every answer is a 500 that says nothing of retrying", bench.Received, plain, 0, nil, map[string]string{
 			"stripe-python":        "1 send under 1 key, 0 effects, APIError 500",
 			"stripe-python module": "3 sends under 1 key, 0 effects, APIError 500",
 			"stripe-node":          "3 sends under 1 key, 0 effects, StripeAPIError 500",
@@ -62,7 +67,7 @@ func stripeSends() []scenario {
 						if c.at == bench.Committed && c.n == 0 {
 							st.gate.meet(bench.BeforeResponse, c.act) // replays are lost too
 						}
-						return st.tell(step{"refunds.create", refund, c.options})
+						return st.tell(step{"payouts.create", payout, c.options})
 					}})
 			}
 		}
@@ -80,7 +85,7 @@ func inUse() []scenario {
 	} {
 		all = append(all, scenario{name: "a call under the key of one in work (counted with it)", contract: "stripe-v1", client: client, expected: expected, slow: true,
 			run: func(st *stage) (string, error) {
-				work, h := refundOf(2500, "key", "k1"), st.gate.hold(bench.BeforeCommit, 1)
+				work, h := payoutOf(2500, "key", "k1"), st.gate.hold(bench.BeforeCommit, 1)
 				first := st.begin(work)
 				if err := st.reached(h); err != nil {
 					return "", err
@@ -108,11 +113,11 @@ func stripeWire() []scenario {
 		{"stripe-python", "UUID", hex},
 		{"stripe-python module", "UUID", hex},
 		{"stripe-node", "stripe-node-retry-UUID", "stripe-node-retry-" + uuid},
-		{"stripe-go", "NANOSECONDS_RANDOM", `\d{19}_[0-9A-Za-z]{5,}`},
+		{"stripe-go", "NANOSECONDS_RANDOM", `\d{19}_[0-9A-Za-z_-]{5,}`},
 	} {
 		add(c.client, "the caller gives no key, twice", "a key of its own for each call, of the form "+c.form+"; 2 effects", func(st *stage) (string, error) {
 			for range 2 {
-				if _, err := st.must("refunds.create", refund); err != nil {
+				if _, err := st.must(step{op: "payouts.create", args: payout}); err != nil {
 					return "", err
 				}
 			}
@@ -126,7 +131,7 @@ func stripeWire() []scenario {
 		})
 	}
 	add("stripe-python", "version header", "2026-10-28.endive", func(st *stage) (string, error) {
-		if _, err := st.must("refunds.create", refund); err != nil {
+		if _, err := st.must(step{op: "payouts.create", args: payout}); err != nil {
 			return "", err
 		}
 		return st.tap.requests()[0].header.Get("Stripe-Version"), nil
@@ -173,13 +178,13 @@ func goReplays() []scenario {
 		for i := 0; i < len(header); i += 2 {
 			h[header[i]] = header[i+1]
 		}
-		return step{"POST /v1/refunds", map[string]any{"header": h, "body": "payment_intent=pi_4821&amount=2500"}, with{"session": "one"}}
+		return step{"POST /v1/payouts", map[string]any{"header": h, "body": "amount=2500&currency=usd"}, with{"session": "one"}}
 	}
 	const name = "no answer comes back on a connection used before"
 	return []scenario{
 		{name: name, contract: "stripe-v1", client: "stripe-go", expected: "4 sends, *url.Error", slow: true,
 			run: func(st *stage) (string, error) {
-				return lost(st, refundOf(2500, "session", "one"), refundOf(900, "session", "one"))
+				return lost(st, payoutOf(2500, "session", "one"), payoutOf(900, "session", "one"))
 			}},
 		{name: name + ", with a key", contract: "stripe-v1", client: "net/http", expected: "2 sends, url.Error",
 			run: func(st *stage) (string, error) {

@@ -15,10 +15,10 @@ func stripeScenarios() []scenario {
 	return slices.Concat(stripeKeys(), stripeSends(), stripeWire())
 }
 
-var refund = map[string]any{"payment_intent": "pi_4821", "amount": 2500}
+var payout = map[string]any{"amount": 2500, "currency": "usd"}
 
-func refundOf(amount int, options ...any) step {
-	s := step{op: "refunds.create", args: map[string]any{"payment_intent": "pi_4821", "amount": amount}, options: with{}}
+func payoutOf(amount int, options ...any) step {
+	s := step{op: "payouts.create", args: map[string]any{"amount": amount, "currency": "usd"}, options: with{}}
 	for i := 0; i < len(options); i += 2 {
 		s.options[options[i].(string)] = options[i+1]
 	}
@@ -40,24 +40,29 @@ func stripeKeys() []scenario {
 		add := func(name, expected string, run func(*stage) (string, error)) {
 			all = append(all, scenario{name: name, contract: "stripe-v1", client: c, expected: expected, run: run})
 		}
-		key := refundOf(2500, "key", "k1")
+		key := payoutOf(2500, "key", "k1")
 		replay := "ok, the same object, marked, 1 effect"
 		add("same key, same parameters", replay, twice(key, key, nil, "id"))
-		add("same key, other parameters", idempotencyError[c]+" 400, 1 effect", twice(key, refundOf(900, "key", "k1"), nil, "id"))
-		add("same key, other endpoint", idempotencyError[c]+" 400, 1 effect", twice(key,
-			step{"payment_intents.create", map[string]any{"amount": 2500, "currency": "usd"}, with{"key": "k1"}}, nil, "id"))
-		add("another key, same parameters", "ok, another object, 2 effects", twice(key, refundOf(2500, "key", "k2"), nil, "id"))
+		add("same key, other parameters", idempotencyError[c]+" 400, 1 effect", twice(key, payoutOf(900, "key", "k1"), nil, "id"))
+		at := func(service string) step {
+			return step{service + ".create", map[string]any{"amount": 2500, "currency": "usd", "metadata": map[string]any{"order": "o1"}}, with{"key": "k1"}}
+		}
+		add("same key and parameters, other endpoint", idempotencyError[c]+" 400, 1 effect", twice(at("payment_intents"), at("charges"), nil, "id"))
+		add("another key, same parameters", "ok, another object, 2 effects", twice(key, payoutOf(2500, "key", "k2"), nil, "id"))
 		add("same key of another account", "ok, another object, 2 effects",
-			twice(key, refundOf(2500, "key", "k1", "account", "acct_2"), nil, "id"))
+			twice(key, payoutOf(2500, "key", "k1", "account", "acct_2"), nil, "id"))
 		add("same key after 23 h 59 min", replay, twice(key, key, pass(24*time.Hour-time.Minute), "id"))
 		add("same key after 24 h 1 min", "ok, another object, 2 effects", twice(key, key, pass(24*time.Hour+time.Minute), "id"))
 		add("an older key after a newer one", "ok, the same object, marked, 2 effects", twice(key, key, func(st *stage) error {
-			_, err := st.must("refunds.create", refund, with{"key": "k2"})
+			_, err := st.must(payoutOf(2500, "key", "k2"))
 			return err
 		}, "id"))
-		once := refundOf(2500, "key", "k1", "retries", 0)
+		once := payoutOf(2500, "key", "k1", "retries", 0)
+		poor := payoutOf(50_000_000, "key", "k1")
+		add("the first failed in its execution (balance)", stripeTypes[c].poor+"; then "+stripeTypes[c].poor+", marked, 0 effects",
+			twice(poor, poor, nil, "id"))
 		add("the first failed by its parameters", stripeTypes[c].invalid+" 400 parameter_invalid_integer; then ok, 1 effect",
-			twice(refundOf(-1, "key", "k1"), key, nil, "id"))
+			twice(payoutOf(-1, "key", "k1"), key, nil, "id"))
 		add("the first was limited (429)", stripeTypes[c].limited+"; then ok, 1 effect",
 			meets(1, bench.Received, bench.Action{Act: bench.Fail, Status: 429}, twice(once, once, nil, "id")))
 		failed := stripeTypes[c].api + " 500"
@@ -71,7 +76,7 @@ func stripeKeys() []scenario {
 			return st.second(once, once)
 		})
 		add("a key of 256 characters", stripeTypes[c].long, func(st *stage) (string, error) {
-			return st.tell(refundOf(2500, "key", strings.Repeat("k", 256)))
+			return st.tell(payoutOf(2500, "key", strings.Repeat("k", 256)))
 		})
 	}
 	return all
@@ -79,11 +84,11 @@ func stripeKeys() []scenario {
 
 // stripeTypes are the names that SDKs give to their exceptions. The crash is seen by stripe-node's caller as
 // nothing at all: it sends once more after a closed connection, even with no retries.
-var stripeTypes = map[string]struct{ invalid, limited, api, crash, inUse, long string }{
+var stripeTypes = map[string]struct{ invalid, limited, api, crash, inUse, long, poor string }{
 	"stripe-python": {"InvalidRequestError", "RateLimitError 429", "APIError", "APIConnectionError; then ok, 1 effect",
-		"APIError 409", "1 send under 1 key, 0 effects, InvalidRequestError 400 idempotency_key_invalid"},
+		"APIError 409", "1 send under 1 key, 0 effects, InvalidRequestError 400", "InvalidRequestError 400 balance_insufficient"},
 	"stripe-node": {"StripeInvalidRequestError", "StripeRateLimitError 429 rate_limit", "StripeAPIError", "ok, the same object, marked, 1 effect",
-		"StripeAPIError 409 idempotency_key_in_use", "1 send under 1 key, 0 effects, StripeInvalidRequestError 400 idempotency_key_invalid"},
+		"StripeAPIError 409 idempotency_key_in_use", "1 send under 1 key, 0 effects, StripeInvalidRequestError 400", "StripeInvalidRequestError 400 balance_insufficient"},
 	"stripe-go": {"InvalidRequestError", "InvalidRequestError 429 rate_limit", "APIError", "*url.Error; then ok, 1 effect",
-		"IdempotencyError 409 idempotency_key_in_use", "0 sends under 0 keys, 0 effects, *errors.errorString"},
+		"IdempotencyError 409 idempotency_key_in_use", "0 sends under 0 keys, 0 effects, *errors.errorString", "InvalidRequestError 400 balance_insufficient"},
 }

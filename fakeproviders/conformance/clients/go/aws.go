@@ -36,7 +36,12 @@ func aws(c call) answer {
 }
 
 var awsOps = map[string]func(call) (any, error){
-	"ecs.RunTask": awsOp(ecsClient, (*ecs.Client).RunTask),
+	"ecs.CreateService":    awsOp(ecsClient, (*ecs.Client).CreateService),
+	"ecs.DescribeServices": awsOp(ecsClient, (*ecs.Client).DescribeServices),
+	"ecs.DescribeTasks":    awsOp(ecsClient, (*ecs.Client).DescribeTasks),
+	"ecs.ListTasks":        awsOp(ecsClient, (*ecs.Client).ListTasks),
+	"ecs.RunTask":          awsOp(ecsClient, (*ecs.Client).RunTask),
+	"ecs.StopTask":         awsOp(ecsClient, (*ecs.Client).StopTask),
 }
 
 var credentials = sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {

@@ -58,6 +58,17 @@ func stripeError(err error) *failure {
 type stripeOp func(*stripe.Client, call) (any, *stripe.APIResponse, error)
 
 var stripeOps = map[string]stripeOp{
+	"charges.create": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
+		p := &stripe.ChargeCreateParams{}
+		if err := stripeParams(c, p, &p.Params); err != nil {
+			return nil, nil, err
+		}
+		r, err := s.V1Charges.Create(context.Background(), p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.LastResponse, nil
+	},
 	"customers.delete": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
 		id, _ := c.Options["id"].(string)
 		r, err := s.V1Customers.Delete(context.Background(), id, &stripe.CustomerDeleteParams{})
@@ -72,6 +83,17 @@ var stripeOps = map[string]stripeOp{
 			return nil, nil, err
 		}
 		r, err := s.V1PaymentIntents.Create(context.Background(), p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r.LastResponse, nil
+	},
+	"payouts.create": func(s *stripe.Client, c call) (any, *stripe.APIResponse, error) {
+		p := &stripe.PayoutCreateParams{}
+		if err := stripeParams(c, p, &p.Params); err != nil {
+			return nil, nil, err
+		}
+		r, err := s.V1Payouts.Create(context.Background(), p)
 		if err != nil {
 			return nil, nil, err
 		}
