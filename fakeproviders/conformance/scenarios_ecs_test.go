@@ -48,7 +48,7 @@ func ecsTokens() []scenario {
 		add("same token in another cluster", "ok, another object, 2 effects", twice(token, runTask("clientToken", "t1", "cluster", "other"), nil, arn...))
 		add("another token, same parameters", "ok, another object, 2 effects", twice(token, runTask("clientToken", "t2"), nil, arn...))
 		add("an older token after a newer one", "ok, the same object, 2 effects", twice(token, token, func(st *stage) error {
-			_, err := st.must(runTask("clientToken", "t2"))
+			_, err := st.succeed(runTask("clientToken", "t2"))
 			return err
 		}, arn...))
 		add("the caller gives no token, twice", "ok, another object, 2 effects; tokens that the SDK made, UUIDs", func(st *stage) (string, error) {
@@ -85,7 +85,7 @@ var serverError = map[string]string{"boto3": "ServerException 500", "aws-sdk-go-
 // conflict plays two steps and tells whether the second one's exception names what the first one made.
 func conflict(first, second step) func(*stage) (string, error) {
 	return func(st *stage) (string, error) {
-		a, err := st.must(first)
+		a, err := st.succeed(first)
 		if err != nil {
 			return "", err
 		}
@@ -125,21 +125,21 @@ func stopAnd(d time.Duration) func(*stage) error {
 		if err != nil {
 			return err
 		}
-		_, err = st.must(ecsStep("StopTask", "task", made[0].ID))
+		_, err = st.succeed(ecsStep("StopTask", "task", made[0].ID))
 		st.clock.pass(d)
 		return err
 	}
 }
 
 func nowShown(st *stage, s step) (string, error) {
-	a, err := st.must(s)
+	a, err := st.succeed(s)
 	if err != nil {
 		return "", err
 	}
 	if err := stopAnd(time.Minute)(st); err != nil {
 		return "", err
 	}
-	b, err := st.must(s)
+	b, err := st.succeed(s)
 	if err != nil {
 		return "", err
 	}
@@ -233,7 +233,7 @@ func ecsLookUps() []scenario {
 		}
 		found := func(after time.Duration, args ...any) func(*stage) (string, error) {
 			return func(st *stage) (string, error) {
-				r, err := st.must(runTask("startedBy", "report-7"))
+				r, err := st.succeed(runTask("startedBy", "report-7"))
 				if err != nil {
 					return "", err
 				}
@@ -253,12 +253,12 @@ func ecsLookUps() []scenario {
 		add("listed by startedBy and family", "InvalidParameterException 400", found(5*time.Minute, "startedBy", "report-7", "family", "nightly-report"))
 		add("listed by startedBy after 30 days", "found", found(30*24*time.Hour, "startedBy", "report-7"))
 		add("described", "RUNNING, and MISSING for one that is not there; no clientToken in the answer", func(st *stage) (string, error) {
-			r, err := st.must(runTask("clientToken", "t1"))
+			r, err := st.succeed(runTask("clientToken", "t1"))
 			if err != nil {
 				return "", err
 			}
 			st.clock.pass(5 * time.Minute)
-			d, err := st.must(ecsStep("DescribeTasks", "tasks", []any{r.at("tasks", 0, "taskArn"), "0123456789abcdef0123456789abcdef"}))
+			d, err := st.succeed(ecsStep("DescribeTasks", "tasks", []any{r.at("tasks", 0, "taskArn"), "0123456789abcdef0123456789abcdef"}))
 			if err != nil {
 				return "", err
 			}
@@ -271,7 +271,7 @@ func ecsLookUps() []scenario {
 	}
 	return append(all,
 		scenario{name: "the waiter tasks_running", contract: "ecs-run-task", client: "boto3", expected: "ok", run: func(st *stage) (string, error) {
-			r, err := st.must(runTask())
+			r, err := st.succeed(runTask())
 			if err != nil {
 				return "", err
 			}
@@ -282,13 +282,13 @@ func ecsLookUps() []scenario {
 			return waited.String(), err
 		}},
 		scenario{name: "a list of 5 by pages of 2", contract: "ecs-run-task", client: "boto3", expected: "5 in 3 requests", run: func(st *stage) (string, error) {
-			if _, err := st.must(runTask("count", 5)); err != nil {
+			if _, err := st.succeed(runTask("count", 5)); err != nil {
 				return "", err
 			}
 			st.clock.pass(5 * time.Minute)
 			l := ecsStep("ListTasks", "PaginationConfig", map[string]any{"PageSize": 2})
 			l.options = with{"pages": true}
-			all, err := st.must(l)
+			all, err := st.succeed(l)
 			if err != nil {
 				return "", err
 			}

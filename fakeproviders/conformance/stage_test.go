@@ -117,14 +117,17 @@ type step struct {
 
 func (st *stage) play(s step) (result, error) { return st.do(s.op, s.args, s.options) }
 
-// must plays an operation that has to succeed.
-func (st *stage) must(s step) (result, error) {
-	r, err := st.play(s)
+// must carries out an operation that has to succeed.
+func (st *stage) must(op string, args map[string]any, options ...with) (result, error) {
+	r, err := st.do(op, args, options...)
 	if err == nil && r.Error != nil {
-		err = fmt.Errorf("%s: %s: %s", s.op, r, r.Error.Message)
+		err = fmt.Errorf("%s: %s: %s", op, r, r.Error.Message)
 	}
 	return r, err
 }
+
+// succeed plays a step that has to succeed.
+func (st *stage) succeed(s step) (result, error) { return st.must(s.op, s.args, s.options) }
 
 // twice plays two operations, with something between them, and tells how the second ended: "ok, the same
 // object, marked, 1 effect"; how the first one ended stands before it where it failed. id is where an answer
