@@ -31,6 +31,7 @@ type exchange struct {
 	claimed  claimID
 	original string         // request that the answer is a replay of, or that this one goes on from
 	replayed bool           // the answer comes from a key's record
+	resumed  *store.Key     // record of an earlier try that this one goes on from; nil: there is none
 	prior    []store.Object // what an earlier try under the key made: execute makes the rest
 }
 
@@ -163,13 +164,26 @@ func (x *exchange) execute() (answer, error) {
 	x.tx = x.p.store.Begin()
 	x.p.mu.Unlock()
 	if _, rest := x.p.kind.(interface{ makesTheRest() }); len(x.prior) > 0 && !rest {
-		return x.p.kind.current(x.prior), nil // all of it had been made, and only the answer was a failure
+		return x.nowOf(x.prior), nil // all of it had been made, and only the answer was a failure
 	}
 	ans, err := x.p.kind.execute(x)
 	if err != nil && x.gone() {
 		return ans, errDead // the store was dropped under it
 	}
 	return ans, err
+}
+
+// nowOf renders what an earlier try made as it is now.
+func (x *exchange) nowOf(made []store.Object) answer {
+	kind, mixes := x.p.kind.(interface {
+		again(x *exchange, stored answer, made []store.Object) answer
+	})
+	if !mixes {
+		return x.p.kind.current(made)
+	}
+	x.p.mu.Lock()
+	defer x.p.mu.Unlock()
+	return kind.again(x, answer{status: x.resumed.Status, kind: first(x.resumed.Header["Content-Type"]), body: x.resumed.Body}, made)
 }
 
 func (x *exchange) gone() bool {

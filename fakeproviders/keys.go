@@ -223,7 +223,7 @@ func (x *exchange) claimOrAnswer(id claimID, print string) (*answer, error) {
 		if x.prior, err = x.p.made(k); err != nil {
 			return nil, err
 		}
-		x.original = k.Request
+		x.original, x.resumed = k.Request, k
 	default:
 		a, err := x.replay(k)
 		return &a, err
@@ -361,7 +361,7 @@ func (x *exchange) replay(k *store.Key) (answer, error) {
 	if a.header == nil {
 		a.header = http.Header{}
 	}
-	if status, ok := strings.CutPrefix(t.Marker, "status "); ok && k.State != store.Failed {
+	if status, ok := strings.CutPrefix(t.Marker, "status "); ok && k.State != store.Failed && t.Replay != "conflict" {
 		a.status, _ = strconv.Atoi(status) // contracts are data of this project: a test reads them all
 	} else if !ok && t.Marker != "" {
 		a.header.Set(t.Marker, "true")
@@ -375,7 +375,7 @@ func (x *exchange) replay(k *store.Key) (answer, error) {
 }
 
 // release gives the claim up and lets those go on who wait for it. Without a record under the key a durable
-// note of it is dropped too. It needs the provider's lock.
+// note of it is dropped too, and the record that was to be resumed stands again. It needs the provider's lock.
 func (x *exchange) release(recorded bool) error {
 	if x.claim == nil {
 		return nil
@@ -386,10 +386,17 @@ func (x *exchange) release(recorded bool) error {
 		return nil // the claim went with its life; a durable note stays
 	}
 	delete(x.p.claims, x.claimed)
-	if x.p.terms.Key.InFlight == "durable" && !recorded {
-		return x.p.store.DropKey(x.claimed.scope, x.claimed.key)
+	if x.p.terms.Key.InFlight != "durable" || recorded {
+		return nil
 	}
-	return nil
+	note, err := x.p.store.Key(x.claimed.scope, x.claimed.key)
+	switch {
+	case err != nil || note == nil || note.State != store.InFlight || note.Request != x.name:
+		return err // another request has left its record meanwhile
+	case x.resumed != nil:
+		return x.p.store.SaveKey(*x.resumed)
+	}
+	return x.p.store.DropKey(x.claimed.scope, x.claimed.key)
 }
 
 func first(s []string) string {

@@ -249,8 +249,8 @@ func (orders) again(x *exchange, stored answer, made []store.Object) answer {
 	}
 	o := made[0]
 	if all, err := x.p.store.Objects(); err == nil {
-		_, ended := x.p.endOf(o, all)
-		o.Detail["cancelled"] = ended
+		end, ended := x.p.endOf(o, all)
+		o.Detail["cancelled"] = ended && !end.After(x.p.clock.Now())
 	}
 	return w.answer(w.created, w.one(o.Class, w.show(o)))
 }
