@@ -151,6 +151,13 @@ func TestClusterApply(t *testing.T) {
 	r.want(r.send("POST", configsOf, `{"metadata":{"name":"posted"},"data":{"x":"1"}}`, "User-Agent", "tester/1"), 201)
 	r.want(r.apply("posted", "tester", `{"x":"2"}`), 409) // created it, and never applied it
 	r.wantEffects(6)
+
+	broken := up(t, "kubernetes-apply", func(c *bench.Contract) { c.Actual.NaturallyIdempotent = false })
+	broken.want(broken.apply("web", "a", `{"x":"1"}`), 201)
+	if again := broken.want(broken.apply("web", "a", `{"x":"1"}`), 200); again.meta("resourceVersion") != "2" {
+		t.Errorf("a promise broken: %s", again.body)
+	}
+	broken.wantEffects(2)
 }
 
 func TestClusterSelectsAndPages(t *testing.T) {

@@ -29,6 +29,8 @@ var clients = []client{
 	{name: "@octokit/rest", language: "node", family: "github", pkg: "@octokit/rest"},
 	{name: "slack_sdk", language: "python", family: "slack", pkg: "slack_sdk"},
 	{name: "@slack/web-api", language: "node", family: "slack", pkg: "@slack/web-api"},
+	{name: googleClient, language: "python", family: "google", pkg: "google-api-python-client"},
+	{name: kubernetesClient, language: "python-kubernetes", family: "kubernetes", pkg: "kubernetes"},
 }
 
 // scenario is something that happens between a client and a provider, and what must come of it. The words
@@ -53,6 +55,8 @@ func scenarios() []scenario {
 		ecsScenarios(),
 		githubScenarios(),
 		slackScenarios(),
+		calendarScenarios(),
+		clusterScenarios(),
 	)
 }
 

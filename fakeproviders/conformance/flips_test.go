@@ -48,6 +48,14 @@ var flips = []flip{
 	{"LookUp.Lag", "ecs-run-task", "found at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
 	{"LookUp.By", "ecs-run-task", "not found by startedBy", func(t *bench.Terms) { t.LookUp.By = "attributes" }},
 	{"LookUp.Kind", "ecs-run-task", "no look-up", func(t *bench.Terms) { t.LookUp = bench.LookUpTerms{} }},
+	{"Unique", "google-calendar-own-id", "ids are not compared", func(t *bench.Terms) { t.Unique = nil }},
+	{"Unique", "kubernetes-by-name", "names are not compared", func(t *bench.Terms) { t.Unique = nil }},
+	{"UniqueLag", "google-calendar-own-id", "a young event is overlooked", func(t *bench.Terms) { t.UniqueLag = time.Minute }},
+	{"UniqueLag", "google-calendar-own-id-slips", "no event is overlooked", func(t *bench.Terms) { t.UniqueLag = 0 }},
+	{"NaturallyIdempotent", "kubernetes-apply", "every apply is written", func(t *bench.Terms) { t.NaturallyIdempotent = false }},
+	{"LookUp.Lag", "google-calendar", "found at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
+	{"LookUp.LagReads", "google-calendar", "found at the second look", func(t *bench.Terms) { t.LookUp.LagReads = 1 }},
+	{"LookUp.Forgets", "google-calendar", "forgotten after half a minute", func(t *bench.Terms) { t.LookUp.Forgets = 30 * time.Second }},
 }
 
 // silent are the dimensions that no client can see, and why.
