@@ -165,7 +165,13 @@ func (m *paymentMove) read() *refusal {
 
 // named says whether a refund names a payment by Stripe's id, whose amount is known.
 func named(form url.Values) bool {
-	return strings.HasPrefix(form.Get("payment_intent"), "pi_") || strings.HasPrefix(form.Get("charge"), "ch_")
+	return stripeID(form.Get("payment_intent"), "pi_") || stripeID(form.Get("charge"), "ch_")
+}
+
+// stripeID says whether a name has the form of Stripe's ids: what is called otherwise is the caller's own.
+func stripeID(name, prefix string) bool {
+	id, ok := strings.CutPrefix(name, prefix)
+	return ok && len(id) >= 14 && strings.Trim(id, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // parameter is a refusal of a request for one of its parameters.
@@ -269,11 +275,11 @@ func (m *paymentMove) refund() (store.Object, *refusal) {
 	charge := m.b.charged(m.kept)
 	for param, endpoint := range map[string]string{"charge": "charges", "payment_intent": "payment_intents"} {
 		id := m.form.Get(param)
-		if strings.HasPrefix(id, paymentPrefix[endpoint]) && (m.b.entries[id] == nil || m.b.entries[id].endpoint != endpoint) {
+		if stripeID(id, paymentPrefix[endpoint]) && (m.b.entries[id] == nil || m.b.entries[id].endpoint != endpoint) {
 			r := noSuch(endpoint, id, param)
 			return store.Object{}, &r
 		}
-		if strings.HasPrefix(id, "pi_") && charge == nil {
+		if stripeID(id, "pi_") && charge == nil {
 			return store.Object{}, parameter("payment_intent_unexpected_state", param, "This PaymentIntent (%s) does not have a successful charge to refund.", id)
 		}
 	}
