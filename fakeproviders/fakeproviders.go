@@ -43,6 +43,7 @@ var All = []Kind{
 	lines{},
 	mail{},
 	orders{},
+	outbound{},
 	payments{},
 	queue{},
 	repository{},

@@ -85,14 +85,15 @@ func (p payments) move(x *exchange, rt paymentRoute) (answer, error) {
 	if m.now != nil {
 		o.Detail["of"], o.Undoes = m.now.id, undone(rt, m.now.id)
 	}
-	x.add(prefix, o)
-	made := x.tx.Added()[0]
-	m.b.apply(made)
-	shown := m.b.entries[made.ID]
+	o.ID, o.At = objectID(prefix, x.name, 0), x.p.clock.Now()
+	m.b.apply(o)
+	e := m.b.entries[o.ID]
 	if m.now != nil && rt.step != "reversals" {
-		shown = m.now
+		e = m.now
+		o.Detail["shown"] = m.b.shown(e, nil)
 	}
-	return jsonAnswer(http.StatusOK, m.b.shown(shown, expansions(m.form))), nil
+	x.add(prefix, o)
+	return jsonAnswer(http.StatusOK, m.b.shown(e, expansions(m.form))), nil
 }
 
 // own says whether an object belongs to the account and the mode of a request.

@@ -128,6 +128,9 @@ const stripeVersion = "2026-10-28.endive"
 
 // current renders a mutation's answer from what it made.
 func (payments) current(objects []store.Object) answer {
+	if shown := object(objects[0].Detail, "shown"); shown != nil { // it changed another object
+		return jsonAnswer(http.StatusOK, shown)
+	}
 	b := booksOf(objects)
 	if e := b.entries[objects[0].ID]; e != nil {
 		return jsonAnswer(http.StatusOK, b.shown(e, nil))

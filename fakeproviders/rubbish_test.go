@@ -16,8 +16,11 @@ import (
 func TestRubbish(t *testing.T) {
 	fragments := []string{"v1", "refunds", "charges", "payment_intents", "tickets", "messages", "documents", "lines", "files", "tables", "rows",
 		"repos", "o", "r", "issues", "1", "comments", "pulls", "releases", "deployments", "git", "api", "chat.postMessage", "chat.update", "conversations.history",
+		"payouts", "transfers", "confirm", "cancel", "reversals", "v2", "money_management", "outbound_payments", "core", "event_destinations", "enable",
 		"a", "", "..", "%2F", "%00", "x?newest_under=", "x?prefix=a", "?reference=r", "x?limit=-1"}
-	bodies := []string{"", "{}", "[]", "null", "amount=1&payment_intent=o", "amount=%zz", `{"title":"t"}`, `{"title":"t","priority":{"a":1}}`,
+	bodies := []string{"amount=1&currency=eur&destination=acct_1&confirm=true&payment_method=pm_card_visa", "amount[a]=1&expand[]=charge&metadata=x",
+		`{"from":{"financial_account":"fa","currency":"usd"},"to":{"recipient":"a"},"amount":{"value":1,"currency":"usd"}}`, `{"from":[1],"to":7,"amount":{"value":"x"}}`,
+		`{"name":"n","type":"webhook_endpoint","event_payload":"thin","enabled_events":["a"],"webhook_endpoint":{"url":"u"}}`, "", "{}", "[]", "null", "amount=1&payment_intent=o", "amount=%zz", `{"title":"t"}`, `{"title":"t","priority":{"a":1}}`,
 		`{"to":"a","subject":"s"}`, `{"text":"x"}`, `{"content":"x"}`, `{"content":""}`, `{"key":"k","value":1e999}`, `{"key":"k","value":[1,{"a":2}]}`,
 		`{"title":"t","body":7,"labels":[1,{"name":2}],"state":"closed"}`, `{"tag_name":"v","ref":"refs/heads/a","sha":"s","head":"h","base":"b","title":"t","payload":[]}`,
 		`{"channel":"C0A","text":"t","metadata":{"event_type":"e","event_payload":7},"client_msg_id":"m"}`, `{"channel":"C0A","ts":"1","limit":-1,"cursor":7}`,

@@ -30,6 +30,7 @@ var All = []bench.Oracle{
 	mailbox{},
 	messageQueue{},
 	orderBook{},
+	outbound{},
 	payments{},
 	repository{},
 	snapshotStore{},

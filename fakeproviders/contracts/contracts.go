@@ -14,6 +14,7 @@ import (
 // All lists every contract by provider, honest ones first. To add one: a function below, a line here.
 var All = slices.Concat(
 	payments(),
+	outbound(),
 	tasks(),
 	instances(),
 	snapshots(),

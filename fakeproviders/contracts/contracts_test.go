@@ -26,7 +26,7 @@ func TestContractsAreWhole(t *testing.T) {
 		if got, ok := Find(c.Name); !ok || !reflect.DeepEqual(got, c) {
 			t.Errorf("contract %s is not found", c.Name)
 		}
-		word(c.Name, "provider", c.Provider, "queue", "items", "instances", "snapshots", "chat", "repository", "payments", "tasks", "tickets", "mail", "lines", "files", "rows", "orders", "calendar", "cluster")
+		word(c.Name, "provider", c.Provider, "queue", "items", "instances", "snapshots", "chat", "repository", "payments", "outbound", "tasks", "tickets", "mail", "lines", "files", "rows", "orders", "calendar", "cluster")
 		if c.Provider == "" || c.Summary == "" || c.Source == "" {
 			t.Errorf("contract %s lacks its provider, summary or source", c.Name)
 		}

@@ -49,7 +49,7 @@ func outbound() []bench.Contract {
 		Saves: "resumes", Replay: "stored", Marker: "Idempotent-Replayed",
 	}
 	return []bench.Contract{
-		honest("stripe-v2", "outbound", "A key per account or sandbox, kept 30 d; a failed request is executed again to its end. Chosen here: a mismatch is 400, a key in work 409, keys have at most 255 characters.",
-			stripeV2Source, bench.Terms{Key: key}),
+		honest("stripe-v2", "outbound", "A key per account or sandbox, kept 30 d; a failed request is executed again to its end. Chosen here: a mismatch is 400, a key in work 409, keys have at most 255 characters, and lists, of which no limit is documented, lag 1 min.",
+			stripeV2Source, bench.Terms{Key: key, LookUp: bench.LookUpTerms{Kind: "lags", By: "attributes", Lag: time.Minute}}),
 	}
 }
