@@ -87,6 +87,10 @@ func Known() Catalogue {
 				"payout":   {text("account"), amount, text("currency"), text("destination"), free("description")},
 				"transfer": {text("account"), amount, text("currency"), text("destination"), free("description")},
 			}},
+			"outbound": {Classes: map[string][]Value{
+				"outbound_payment":  {text("account"), text("recipient"), amount, text("currency"), text("from"), free("description")},
+				"event_destination": {text("account"), text("name"), text("type"), text("url")},
+			}},
 			"tasks": {Classes: map[string][]Value{
 				"task":    {text("family"), text("cluster"), either("size"), text("group")},
 				"service": {text("name"), text("family"), text("cluster"), number("desired", 0, 10_000)},
@@ -181,6 +185,7 @@ func Known() Catalogue {
 			"stripe-v1-shared-keys":      "payments",
 			"stripe-v1-latest-only":      "payments",
 			"stripe-v1-failure-cached":   "payments",
+			"stripe-v2":                  "outbound",
 
 			"google-calendar-own-id":       "calendar",
 			"google-calendar":              "calendar",
@@ -208,8 +213,11 @@ func Known() Catalogue {
 				Args: []Value{amount, needed(text("currency")), free("description"), text("account")}},
 			"create_transfer": {Provider: "payments", Makes: "transfer",
 				Args: []Value{amount, needed(text("currency")), needed(text("destination")), free("description"), text("account")}},
-			"list_payouts":   {Provider: "payments", Args: []Value{text("account")}},
-			"list_transfers": {Provider: "payments", Args: []Value{needed(text("destination")), text("account")}},
+			"send_payout": {Provider: "outbound", Makes: "outbound_payment",
+				Args: []Value{needed(text("recipient")), amount, needed(text("currency")), free("description")}},
+			"list_sent_payouts": {Provider: "outbound", Args: []Value{needed(text("recipient"))}},
+			"list_payouts":      {Provider: "payments", Args: []Value{text("account")}},
+			"list_transfers":    {Provider: "payments", Args: []Value{needed(text("destination")), text("account")}},
 			"run_task": {Provider: "tasks", Makes: "task", TakesReference: true, Times: "count", Args: []Value{
 				needed(text("family")), text("cluster"), either("size"), text("group"),
 				{Name: "count", Type: Number, Min: 1, Max: 10}}}, // ECS RunTask takes at most ten at a time

@@ -221,6 +221,7 @@ func (t *trial) exchange(ctx context.Context, r request) (response, error) {
 func (t *trial) warm(ctx context.Context) error {
 	warmUp := map[string]request{
 		"payments":   {method: http.MethodGet, path: "/v1/refunds?limit=1", about: "warm-up", header: stripeKey()},
+		"outbound":   withStripeKey(jsonRequest(http.MethodGet, "/v2/core/event_destinations?limit=1", "warm-up", nil)),
 		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
 		"instances":  ec2Request("warm-up", ec2Form("DescribeInstances")),
 		"snapshots":  ec2Request("warm-up", ec2Form("DescribeSnapshots")),

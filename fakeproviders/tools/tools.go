@@ -22,6 +22,7 @@ var All = []*Tool{
 	runTask, listTasks, createService, findService,
 	runInstances, findInstances,
 	startSnapshot, findSnapshots,
+	sendPayout, listSentPayouts,
 	createTicket, findTicket,
 	sendMessage,
 	appendLine, readDocument,
