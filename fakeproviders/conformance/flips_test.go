@@ -47,6 +47,29 @@ var flips = []flip{
 	{"Key.LatestOnly", "stripe-v1", "only the latest key is remembered", func(t *bench.Terms) { t.Key.LatestOnly = true }},
 	{"LookUp.Lag", "ecs-run-task", "found at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
 	{"LookUp.By", "ecs-run-task", "not found by startedBy", func(t *bench.Terms) { t.LookUp.By = "attributes" }},
+	{"Key.Location", "slack-client-msg-id", "no key at all", func(t *bench.Terms) { t.Key = bench.KeyTerms{} }},
+	{"Key.Scope", "slack-client-msg-id", "shared by all accounts", func(t *bench.Terms) { t.Key.Scope = "everybody" }},
+	{"Key.Fingerprint", "slack-client-msg-id", "another text is refused", func(t *bench.Terms) { t.Key.Fingerprint, t.Key.Mismatch = "params", "400" }},
+	{"Key.Retention", "slack-client-msg-id", "1 h", func(t *bench.Terms) { t.Key.Retention = time.Hour }},
+	{"Key.Retention", "slack-client-msg-id", "30 days", func(t *bench.Terms) { t.Key.Retention = 30 * 24 * time.Hour }},
+	{"Key.ClockStart", "slack-client-msg-id", "from the commit", func(t *bench.Terms) { t.Key.ClockStart = "completed" }},
+	{"Key.Concurrent", "slack-client-msg-id", "a conflict", func(t *bench.Terms) { t.Key.Concurrent = "conflict" }},
+	{"Key.Concurrent", "slack-client-msg-id", "the second is executed", func(t *bench.Terms) { t.Key.Concurrent = "execute" }},
+	{"Key.Saves", "slack-client-msg-id", "failures too", func(t *bench.Terms) { t.Key.Saves = "executed" }},
+	{"Key.Replay", "slack-client-msg-id", "the message as it was", func(t *bench.Terms) { t.Key.Replay = "stored" }},
+	{"LookUp.LagReads", "slack-post-message", "found at once", func(t *bench.Terms) { t.LookUp.LagReads = 0 }},
+	{"LookUp.LagReads", "github", "listed at once", func(t *bench.Terms) { t.LookUp.LagReads = 0 }},
+	{"LookUp.Lag", "github-lagging-lists", "listed at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
+	{"LookUp.Lag", "github-lagging-lists", "listed after a day", func(t *bench.Terms) { t.LookUp.Lag = 24 * time.Hour }},
+	{"Unique", "github", "nothing is unique", func(t *bench.Terms) { t.Unique = nil }},
+	{"Unique", "github", "drafts are unique too", func(t *bench.Terms) {
+		t.Unique = maps.Clone(t.Unique)
+		t.Unique["draft"] = []string{"repository", "tag"}
+	}},
+	{"Unique", "github", "issues are unique by their title", func(t *bench.Terms) {
+		t.Unique = maps.Clone(t.Unique)
+		t.Unique["issue"] = []string{"repository", "title"}
+	}},
 	{"LookUp.Kind", "ecs-run-task", "no look-up", func(t *bench.Terms) { t.LookUp = bench.LookUpTerms{} }},
 	{"Unique", "google-calendar-own-id", "ids are not compared", func(t *bench.Terms) { t.Unique = nil }},
 	{"Unique", "kubernetes-by-name", "names are not compared", func(t *bench.Terms) { t.Unique = nil }},
