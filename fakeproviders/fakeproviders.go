@@ -40,6 +40,7 @@ var All = []Kind{
 	cluster{},
 	files{},
 	instances{},
+	items{},
 	lines{},
 	mail{},
 	orders{},

@@ -27,6 +27,7 @@ var All = []bench.Oracle{
 	fileStore{},
 	documents{},
 	machines{},
+	itemTables{},
 	mailbox{},
 	messageQueue{},
 	orderBook{},

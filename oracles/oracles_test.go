@@ -63,6 +63,7 @@ func read(t *testing.T, kind, dir string) ([]bench.Effect, error) {
 
 // classes are those that each oracle reads.
 var classes = map[string][]string{
+	"items": {"item", "table", "increment", "item-removal"},
 	"queue": {"queued-message", "queue", "message-removal"},
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge", "payout", "transfer", "reversal", "intent", "capture", "cancellation"},
 	"outbound": {"outbound_payment", "event_destination", "cancellation", "removal", "change"},

@@ -290,6 +290,7 @@ func Known() Catalogue {
 		Boundaries: bench.Boundaries,
 	}
 	all.addQueue()
+	all.addItems()
 	return all
 }
 

@@ -29,6 +29,7 @@ var All = slices.Concat(
 	calendar(),
 	cluster(),
 	queue(),
+	items(),
 )
 
 // Find returns the contract of this name, and whether there is one.

@@ -113,6 +113,13 @@ func TestMutations(t *testing.T) {
 			seen{"POST", "/", `{"Entries":[{"Id":"1","MessageBody":"b","MessageDeduplicationId":"k/1","MessageGroupId":"g"},{"Id":"2","MessageBody":"c","MessageDeduplicationId":"k/2","MessageGroupId":"g"}],` +
 				`"QueueUrl":"https://sqs.us-east-1.amazonaws.com/123456789012/q.fifo"}`, "", "AmazonSQS.SendMessageBatch"},
 			map[string]any{"queue": "q.fifo", "body": "b", "group": "g"}, 2, 200, `{"Successful":[{"Id":"1","MessageId":"m1"},{"Id":"2","MessageId":"m2"}],"Failed":[]}`, []string{"m1", "m2"}},
+		{"book_seats", `{"flight":"f","seat":["1A","1B"],"guest":"g","note":"n"}`,
+			seen{"POST", "/", `{"ClientRequestToken":"k","TransactItems":[` + seatPut("1A") + `,` + seatPut("1B") + `]}`, "", "DynamoDB_20120810.TransactWriteItems"},
+			map[string]any{"flight": "f", "seat": "1A", "guest": "g", "note": "n"}, 2, 200, `{}`, nil},
+		{"add_points", `{"account":"a","points":"5.0","reason":"r"}`,
+			seen{"POST", "/", `{"ClientRequestToken":"k","TransactItems":[{"Update":{"ExpressionAttributeValues":{":points":{"N":"5"},":reason":{"S":"r"}},"Key":{"account":{"S":"a"}},` +
+				`"TableName":"accounts","UpdateExpression":"ADD points :points SET reason = :reason"}}]}`, "", "DynamoDB_20120810.TransactWriteItems"},
+			map[string]any{"account": "a", "points": int64(5), "reason": "r"}, 1, 200, `{}`, nil},
 	}
 	covered := map[string]bool{}
 	pool := newTestPool(t)
@@ -146,6 +153,12 @@ func TestMutations(t *testing.T) {
 			t.Errorf("no case for %s", tool.Name())
 		}
 	}
+}
+
+// seatPut is the write of one seat as book_seats sends it.
+func seatPut(seat string) string {
+	return `{"Put":{"ConditionExpression":"attribute_not_exists(seat)","Item":{"flight":{"S":"f"},"guest":{"S":"g"},"note":{"S":"n"},"seat":{"S":"` + seat +
+		`"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD","TableName":"seats"}}`
 }
 
 func TestReads(t *testing.T) {

@@ -35,6 +35,7 @@ var All = []*Tool{
 	createRelease, findRelease, draftRelease, findDraft, createDeployment, findDeployment,
 	postMessage, readChannel,
 	enqueueMessage, enqueueMessages,
+	bookSeats, findSeats, addPoints,
 }
 
 // ByName returns the tool of this name, nil if the catalogue has none.

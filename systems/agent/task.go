@@ -218,10 +218,13 @@ func (t *task) lookUp(args map[string]any, reference string) ([]map[string]any, 
 	}
 }
 
-// agrees reports whether an object that was found has the value of every argument that it shows.
+// agrees reports whether an object that was found has the value of every argument that it shows, or one of a
+// list of them: a call may make several.
 func agrees(found, args map[string]any) bool {
 	for name, value := range args {
-		if shown, has := found[name]; has && canonical(map[string]any{"": shown}) != canonical(map[string]any{"": value}) {
+		shown, has := found[name]
+		alike := func(v any) bool { return canonical(map[string]any{"": shown}) == canonical(map[string]any{"": v}) }
+		if many, list := value.([]any); has && !alike(value) && (!list || !slices.ContainsFunc(many, alike)) {
 			return false
 		}
 	}
