@@ -72,6 +72,8 @@ func stripeKeys() []scenario {
 		failed := stripeTypes[c].api + " 500"
 		add("the first failed (500), nothing was made", failed+"; then "+failed+", marked, 0 effects",
 			meets(1, bench.BeforeCommit, bench.Action{Act: bench.Fail, Status: 500}, twice(once, once, nil, "id")))
+		add("the first failed (500), again after 23 h 59 min", failed+"; then "+failed+", marked, 0 effects",
+			meets(1, bench.BeforeCommit, bench.Action{Act: bench.Fail, Status: 500}, twice(once, once, pass(24*time.Hour-time.Minute), "id")))
 		add("the first failed (500), yet it was made", failed+"; then "+failed+", marked, 1 effect",
 			meets(1, bench.Committed, bench.Action{Act: bench.Fail, Status: 500}, twice(once, once, nil, "id")))
 		add("the provider crashed under the first", stripeTypes[c].crash,
@@ -83,7 +85,21 @@ func stripeKeys() []scenario {
 			return st.tell(payoutOf(2500, "key", strings.Repeat("k", 256)))
 		})
 	}
-	return all
+	return append(all, claimsLeft()...)
+}
+
+// claimsLeft are keys that a crash leaves in use, under a contract of this project's that is broken so.
+func claimsLeft() []scenario {
+	once := payoutOf(2500, "key", "k1", "retries", 0)
+	left := func(after time.Duration) func(*stage) (string, error) {
+		return meets(1, bench.BeforeCommit, bench.Action{Act: bench.CrashAct}, twice(once, once, pass(after), "id"))
+	}
+	return []scenario{
+		{name: "23 h 59 min after a crash under the key", contract: "stripe-v1-claim-left", client: "stripe-python",
+			expected: "APIConnectionError; then APIError 409, 0 effects", run: left(24*time.Hour - time.Minute)},
+		{name: "24 h 1 min after a crash under the key", contract: "stripe-v1-claim-left", client: "stripe-python",
+			expected: "APIConnectionError; then ok, 1 effect", run: left(24*time.Hour + time.Minute)},
+	}
 }
 
 // stripeTypes are the names that SDKs give to their exceptions. The crash is seen by stripe-node's caller as
