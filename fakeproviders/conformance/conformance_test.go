@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,17 @@ func scenarios() []scenario {
 		calendarScenarios(),
 		clusterScenarios(),
 	)
+}
+
+// inClientOrder goes through what is expected of each client in the order of clients.
+func inClientOrder(expected map[string]string) iter.Seq2[string, string] {
+	return func(yield func(client, expected string) bool) {
+		for _, c := range clients {
+			if e, ok := expected[c.name]; ok && !yield(c.name, e) {
+				return
+			}
+		}
+	}
 }
 
 // outcome is what became of a scenario.

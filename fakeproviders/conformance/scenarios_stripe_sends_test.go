@@ -59,17 +59,15 @@ func stripeSends() []scenario {
 			"stripe-node":          "1 send under 1 key, 0 effects, StripeRateLimitError 429 rate_limit",
 			"stripe-go":            "1 send under 1 key, 0 effects, InvalidRequestError 429 rate_limit"}},
 	} {
-		for _, client := range clients {
-			if expected := c.expected[client.name]; expected != "" {
-				all = append(all, scenario{name: c.name, contract: "stripe-v1", client: client.name, expected: expected, slow: true,
-					run: func(st *stage) (string, error) {
-						st.gate.meet(c.at, c.act, c.n)
-						if c.at == bench.Committed && c.n == 0 {
-							st.gate.meet(bench.BeforeResponse, c.act) // replays are lost too
-						}
-						return st.tell(step{"payouts.create", payout, c.options})
-					}})
-			}
+		for client, expected := range inClientOrder(c.expected) {
+			all = append(all, scenario{name: c.name, contract: "stripe-v1", client: client, expected: expected, slow: true,
+				run: func(st *stage) (string, error) {
+					st.gate.meet(c.at, c.act, c.n)
+					if c.at == bench.Committed && c.n == 0 {
+						st.gate.meet(bench.BeforeResponse, c.act) // replays are lost too
+					}
+					return st.tell(step{"payouts.create", payout, c.options})
+				}})
 		}
 	}
 	return append(all, inUse()...)
@@ -78,11 +76,11 @@ func stripeSends() []scenario {
 // inUse is another call that comes, under the key of one that is in work, and goes on being sent.
 func inUse() []scenario {
 	var all []scenario
-	for client, expected := range map[string]string{
+	for client, expected := range inClientOrder(map[string]string{
 		"stripe-python module": "4 sends under 1 key, 0 effects, APIError 409",
 		"stripe-node":          "4 sends under 1 key, 0 effects, StripeAPIError 409 idempotency_key_in_use",
 		"stripe-go":            "2 sends under 1 key, 0 effects, IdempotencyError 409 idempotency_key_in_use",
-	} {
+	}) {
 		all = append(all, scenario{name: "a call under the key of one in work (counted with it)", contract: "stripe-v1", client: client, expected: expected, slow: true,
 			run: func(st *stage) (string, error) {
 				work, h := payoutOf(2500, "key", "k1"), st.gate.hold(bench.BeforeCommit, 1)
@@ -136,9 +134,9 @@ func stripeWire() []scenario {
 		}
 		return st.tap.requests()[0].header.Get("Stripe-Version"), nil
 	})
-	for client, expected := range map[string]string{
+	for client, expected := range inClientOrder(map[string]string{
 		"stripe-python": "1 send, 0 with a key", "stripe-node": "3 sends, 0 with a key", "stripe-go": "3 sends, 3 with a key",
-	} {
+	}) {
 		all = append(all, scenario{name: "v1 DELETE, every connection closes", contract: "stripe-v1", client: client, expected: expected, slow: true,
 			run: func(st *stage) (string, error) {
 				st.gate.meet(bench.Received, bench.Action{Act: bench.Close})
