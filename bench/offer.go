@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"sort"
 	"time"
 )
@@ -19,7 +20,7 @@ func (st *stage) offers() []OfferedTool {
 			TakesKey: use.Key == KeyArgument, TakesRef: tool.TakesRef(), ReadOnly: tool.ReadOnly(), Annotations: use.Annotations,
 			Arguments: tool.Arguments(use)}
 		if !tool.ReadOnly() {
-			o.Contract = OfferedContract{Unique: len(terms.Unique[tool.Class()]) > 0 && terms.UniqueLag == 0, NaturallyIdempotent: terms.NaturallyIdempotent}
+			o.Contract = OfferedContract{Unique: terms.guards(tool, use), NaturallyIdempotent: terms.NaturallyIdempotent}
 			if use.Key == KeyArgument {
 				o.Contract.KeyRetentionS = terms.Promises().Seconds()
 				o.Contract.SavesFailures = terms.Key.Saves == "executed"
@@ -53,11 +54,21 @@ func address(t Transport, link string) string {
 	return "http://" + link + "/mcp"
 }
 
-// contractFor condenses a contract to what judging needs for effects of a class, as the system is given it. keyReaches is false
+// guards says whether a unique constraint lets equal calls of a tool make one effect only: the tool takes all
+// attributes under the constraint, which overlooks nothing. A name that the provider makes guards nobody.
+func (t Terms) guards(tool Tool, use ToolUse) bool {
+	if tool == nil {
+		return false
+	}
+	names, given := t.Unique[tool.Class()], tool.Arguments(use)
+	return len(names) > 0 && t.UniqueLag == 0 && !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(given, n) })
+}
+
+// contractFor condenses a contract to what judging needs for calls of a tool, as the system is given it. keyReaches is false
 // where the system cannot repeat the key (the tool sends none, or its server mints one for each call),
 // lookUpReaches where no look-up tool is offered that takes the intent's reference.
-func contractFor(c Contract, class string, keyReaches, lookUpReaches bool) EvidenceContract {
-	said, is := boundTerms(c.Advertised, class, c.Advertised.Promises()), boundTerms(c.Actual, class, c.Actual.Keeps())
+func contractFor(c Contract, tool Tool, use ToolUse, keyReaches, lookUpReaches bool) EvidenceContract {
+	said, is := boundTerms(c.Advertised, c.Advertised.guards(tool, use), c.Advertised.Promises()), boundTerms(c.Actual, c.Actual.guards(tool, use), c.Actual.Keeps())
 	if is.KeyHours > said.KeyHours {
 		is.KeyHours = said.KeyHours // kept for longer than promised: no promise is broken
 	}
@@ -79,8 +90,8 @@ func contractFor(c Contract, class string, keyReaches, lookUpReaches bool) Evide
 	return ec
 }
 
-func boundTerms(t Terms, class string, holds time.Duration) BoundTerms {
-	b := BoundTerms{Unique: len(t.Unique[class]) > 0 && t.UniqueLag == 0, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
+func boundTerms(t Terms, unique bool, holds time.Duration) BoundTerms {
+	b := BoundTerms{Unique: unique, LookUp: t.LookUp.Kind, LookUpBy: t.LookUp.By, NaturallyIdempotent: t.NaturallyIdempotent}
 	if t.Key.Location != "" {
 		b.KeyHours, b.SavesFailures = holds.Hours(), t.Key.Saves == "executed"
 		b.Breaks = KeyBreaks{ClaimsStay: t.Key.InFlight == "durable", ForgetsOnError: t.Key.ForgetsOnError,

@@ -231,7 +231,7 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 		switch tool := tools[in.Call.Tool]; {
 		case len(in.Slots) == 0:
 			return f, w, "a read has no effect that could be wanted twice"
-		case c.Advertised.NaturallyIdempotent || tool != nil && len(c.Advertised.Unique[tool.Class()]) > 0:
+		case c.Advertised.NaturallyIdempotent || c.Advertised.guards(tool, use):
 			return f, w, "there can be only one effect of the same words, so nobody can want a second"
 		case tool != nil && leastDisagreement(in.Slots, tool.Parse(in.Call.Args)) > 0:
 			return f, w, "the same words do not ask for an equal effect the second time"
@@ -479,14 +479,13 @@ func disagreements(match, unit map[string]any) int {
 // offered is a contract as far as the tools of a workload let it through to the system.
 func offered(w Workload, c Contract, tools map[string]Tool) EvidenceContract {
 	call := w.intent(struckIntents(w)[0]).Call
-	reaches, class := false, ""
-	if tool := tools[call.Tool]; tool != nil {
-		class = tool.Class()
+	reaches, tool := false, tools[call.Tool]
+	if tool != nil {
 		name, argument := tool.LookUp()
 		_, has := w.Tools[name]
 		reaches = has && argument != "" && tool.TakesRef()
 	}
-	terms := contractFor(c, class, w.Tools[call.Tool].Key == KeyArgument, reaches)
+	terms := contractFor(c, tool, w.Tools[call.Tool], w.Tools[call.Tool].Key == KeyArgument, reaches)
 	goesOn := c.Actual.Key.Saves == "resumes" && w.Tools[call.Tool].Key == KeyArgument // a repetition asks for the rest only
 	terms.Advertised.Short = c.Actual.Capacity > 0 && !goesOn && wanted(w) > c.Actual.Capacity
 	if terms.Actual != nil {

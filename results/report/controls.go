@@ -129,9 +129,12 @@ func struckUse(t bench.Trial) (intent bench.Intent, use bench.ToolUse) {
 // effects has nothing to repeat, and a retry that lies is no retry of the same.
 func saved(rec bench.Record) bool {
 	intent, use := struckUse(rec.Trial)
-	actual := rec.Trial.Contract.Actual
-	return len(intent.Slots) == 0 || len(actual.Unique[intent.Slots[0].Class]) > 0 || actual.NaturallyIdempotent ||
-		actual.Key.FromContent || use.Key == bench.KeyMeta || use.Key == bench.KeyRequest
+	actual := rec.Trial.Offered.Advertised
+	if rec.Trial.Offered.Actual != nil {
+		actual = *rec.Trial.Offered.Actual
+	}
+	return len(intent.Slots) == 0 || actual.Unique || actual.NaturallyIdempotent ||
+		rec.Trial.Contract.Actual.Key.FromContent || use.Key == bench.KeyMeta || use.Key == bench.KeyRequest
 }
 
 // keyMakesExact says whether a stable key, replayed at once, leaves nothing to chance in a trial.

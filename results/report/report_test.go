@@ -286,7 +286,7 @@ func TestControls(t *testing.T) {
 		{name: "blind makes no extra", records: plant(func(r []bench.Record) []bench.Record { r[1].Judged, r[2].Judged = exact, exact; return r }), amiss: "blind"},
 		{name: "blind makes none and the contract saves it", ok: true, records: plant(func(r []bench.Record) []bench.Record {
 			for i := range r {
-				r[i].Trial.Contract.Actual.Unique = map[string][]string{"refund": {"order"}}
+				r[i].Trial.Offered.Advertised.Unique = true
 			}
 			r[1].Judged, r[2].Judged = exact, exact
 			return r
