@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -47,7 +46,10 @@ func newStand(t *testing.T) stand {
 // run plans the suite's first workload of a contract's provider under that contract, and runs one cell of it.
 func (s stand) run(t *testing.T, contract, system string, b bench.Boundary, variant string) bench.Record {
 	t.Helper()
-	spec, _ := planOf(t, bench.SuiteFull)
+	spec, _, err := runOptions{suite: string(bench.SuiteFull), repeat: 1, seed: 1, parallel: 1}.spec()
+	if err != nil {
+		t.Fatal(err)
+	}
 	spec.Workloads = underContract(t, spec.Workloads, contract)
 	return s.cell(t, spec, system, b, variant)
 }
@@ -76,12 +78,18 @@ func (s stand) cell(t *testing.T, spec bench.PlanSpec, system string, b bench.Bo
 	return bench.Record{}
 }
 
-// underContract is the first workload that makes an effect at the contract's provider, with that contract.
+// underContract is the first workload that makes an effect under the contract, or else under another of its
+// provider's, put under this one.
 func underContract(t *testing.T, suite []bench.Workload, contract string) []bench.Workload {
 	t.Helper()
 	c, ok := contracts.Find(contract)
 	if !ok {
 		t.Fatalf("no contract %s", contract)
+	}
+	for _, w := range suite {
+		if w.Provider.Contract == contract && len(struckCall(w).Slots) > 0 {
+			return []bench.Workload{w}
+		}
 	}
 	for _, w := range suite {
 		if w.Provider.Kind == c.Provider && len(struckCall(w).Slots) > 0 && (c.Name == "files-delete-newest") == (struckCall(w).Call.Tool == "delete_newest") {
@@ -111,6 +119,9 @@ func TestProvidersAgreeWithOracles(t *testing.T) {
 				}
 			}
 			for _, e := range effects {
+				if c.Provider == "items" { // a transaction's answer names nothing
+					break
+				}
 				if !receipts[e.Object] {
 					t.Errorf("the oracle finds %s, the provider answered %v", e.Object, receipts)
 				}
@@ -119,37 +130,34 @@ func TestProvidersAgreeWithOracles(t *testing.T) {
 	}
 }
 
-// TestLies runs each lying contract beside an honest one that says the same. A system that believes it
-// comes to harm by the lie and by nothing else.
+// TestLies runs lying contracts beside honest ones that say the same. A system that believes it comes to harm by the
+// lie and by nothing else. What comes of every lie in every variant is in docs/surprises.md, and why some show nowhere.
 func TestLies(t *testing.T) {
 	s := newStand(t)
+	extra := func(j bench.Judged) int { return j.Extra.Duplicate }
+	open := func(j bench.Judged) int { return j.Unresolved.Escalated }
 	for _, l := range []struct {
 		lying, honest, system string
 		at                    bench.Boundary
 		variant               string
+		harm                  func(bench.Judged) int
 	}{
-		{"stripe-v1-unenforced", "stripe-v1", "native-token", bench.CommittedBeforeResponse, "reset"},
-		{"stripe-v1-forgets-early", "stripe-v1", "native-token", bench.TokenExpired, "just-past"},
-		{"tickets-stale-unbounded", "tickets-stale", "ledger", bench.CommittedBeforeResponse, "reset"},
-		{"rows-unenforced", "rows-unique", "ledger", bench.CommittedBeforeResponse, "reset"},
+		{"stripe-v1-unenforced", "stripe-v1", "native-token", bench.CommittedBeforeResponse, "reset", extra},
+		{"stripe-v1-forgets-early", "stripe-v1", "native-token", bench.TokenExpired, "just-past", extra},
+		{"stripe-v1-forgets-on-error", "stripe-v1", "native-token", bench.CommittedBeforeResponse, "provider-500", extra},
+		{"stripe-v1-claim-left", "stripe-v1", "native-token", bench.ReceivedBeforeCommit, "provider-crash", open},
+		{"tickets-stale-unbounded", "tickets-stale", "ledger", bench.CommittedBeforeResponse, "reset", extra},
+		{"rows-unenforced", "rows-unique", "ledger", bench.CommittedBeforeResponse, "reset", extra},
+		{"google-calendar-own-id-slips", "google-calendar-own-id", "ledger", bench.CommittedBeforeResponse, "reset", extra},
 	} {
 		t.Run(l.lying, func(t *testing.T) {
-			if got := s.run(t, l.honest, l.system, l.at, l.variant).Judged; got.Extra.Duplicate != 0 {
-				t.Errorf("honest: %d extras, expected none: %s", got.Extra.Duplicate, got.Reason)
+			if got := s.run(t, l.honest, l.system, l.at, l.variant).Judged; l.harm(got) != 0 {
+				t.Errorf("honest: harm %d, expected none: %s", l.harm(got), got.Reason)
 			}
-			if got := s.run(t, l.lying, l.system, l.at, l.variant).Judged; got.Extra.Duplicate != 1 {
-				t.Errorf("lying: %d extras, expected one: %s", got.Extra.Duplicate, got.Reason)
+			if got := s.run(t, l.lying, l.system, l.at, l.variant).Judged; l.harm(got) != 1 {
+				t.Errorf("lying: harm %d, expected 1: %s", l.harm(got), got.Reason)
 			}
 		})
-	}
-	lying := 0
-	for _, c := range contracts.All {
-		if !reflect.DeepEqual(c.Advertised, c.Actual) {
-			lying++
-		}
-	}
-	if lying != 4 {
-		t.Errorf("%d contracts lie, 4 are tested", lying)
 	}
 }
 

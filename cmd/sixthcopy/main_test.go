@@ -40,8 +40,8 @@ type tidy struct{ m *testing.M }
 
 func (t tidy) Run() int {
 	code := t.m.Run()
-	if coreFolder != "" {
-		if err := os.RemoveAll(coreFolder); err != nil {
+	for _, dir := range sharedFolders {
+		if err := os.RemoveAll(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return max(code, 1)
 		}

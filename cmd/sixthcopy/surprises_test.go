@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sixthcopy/sixthcopy/bench"
+)
+
+// surprising says why a cell comes out as nobody would think who knows the policy in one sentence; "": it does not.
+func surprising(p sighting) string {
+	careful := p.is("ledger", "ledger-no-reconcile", "native-token", "never")
+	bold := p.is("blind", "key-per-attempt", "mcp-scripts-minimal") // send again without an identity
+	happened := p.truth == bench.TruthCommitted || p.truth == bench.TruthInFlight
+	switch {
+	case p.Boundary == bench.NoFault, p.is("do-nothing", "dedupe-everything"): // controls are checked by their own table
+		return ""
+	case careful && p.Violation > 0:
+		return "a careful policy violates"
+	case p.Violation > 0 && p.nothing() && p.Boundary != bench.ParameterDrift:
+		return "a violation, though nothing had happened"
+	case bold && happened && p.Violation == 0 && !p.at(bench.DuringCancellation) && !p.at(bench.ParameterDrift):
+		return "sent again without an identity, and no harm"
+	case p.FalseDedup > 0 && !p.is("key-by-arguments"):
+		return "a wanted effect suppressed by a memory"
+	}
+	return ""
+}
+
+// surprise is a reason for surprising cells.
+type surprise struct {
+	title string
+	fits  func(sighting) bool
+	why   string
+}
+
+// surprises explains every surprising cell. The first that fits is the reason. To add one: a line here, in the order in
+// which docs/surprises.md shows them.
+var surprises = []surprise{
+	{"Asked again after a cancellation that came too late", func(p sighting) bool {
+		return p.at(bench.DuringCancellation, "continues", "silent") && p.is("never", "native-token", "mcp-scripts-guarded")
+	}, "The goal comes again in a new turn. A key of native-token belongs to turn and call: it goes with a turn that says that it continues, and with " +
+		"no other, and without a key there is nothing that goes along. never remembers calls, and the new turn brings a new one. Only the ledger asks itself whether " +
+		"an equal effect may be there already, and says `unknown` rather than make a second."},
+	{"A repair with other arguments, where the first had come to nothing", func(p sighting) bool {
+		return p.at(bench.ParameterDrift) && p.nothing() && p.is("native-token")
+	}, "The key of the first call is sent with the repaired arguments. The provider has rolled the first back, key and all, and so carries the repair out: " +
+		"something else than was wanted is made, and reported as done. A key protects the call that it was first seen with, not the wish. " +
+		"The ledger sends the original arguments."},
+	{"An alias that spells the scope of the key", func(p sighting) bool {
+		return p.at(bench.ParameterDrift, "target-alias") && strings.Contains(p.contract.Actual.Key.Scope, "+") && p.is("native-token", "key-by-call-id")
+	}, "The key holds in a region, or a cluster, and the repair names that in other words. To the provider it is another region, in which the key is new: the " +
+		"same key makes a second effect. The contract is kept; a scope that is part of the arguments is only as stable as they are."},
+	{"Two calls of equal arguments under one key", func(p sighting) bool { return p.is("key-by-arguments") },
+		"The second, wanted call hashes to the key of the first and is answered with it. No fault is needed for that."},
+	{"A failure that is kept under the key", func(p sighting) bool {
+		return p.FalseDedup > 0 && strings.HasPrefix(p.Variant, "provider-") && p.contract.Actual.Key.Saves == "executed"
+	}, "The provider fails by itself, keeps the failure, and answers every retry under the key with it, though nothing is there and a fresh key would do. The " +
+		"wanted effect is suppressed by a record with nothing behind it. Nobody can do better under the contract: whether a fresh key is safe is just what the " +
+		"failure does not say."},
+	{"Half an answer is no answer", func(p sighting) bool { return p.is("model-guess") },
+		"The words of the error speak of an answer that had begun (\"EOF\", \"cut short\"), and the model takes it for a success that was only badly delivered. " +
+			"The bytes are the same whether anything was committed or not."},
+	{"A unique constraint saves the bold", func(p sighting) bool { return len(p.contract.Actual.Unique) > 0 && p.Violation == 0 },
+		"A second one of the name, of the tag, of the branches is refused by nature of the thing. Where the tool spells the refusal out it is taken for what it is, " +
+			"else the policy ends in `unknown` over an effect that is there once: safe, and no merit of the policy."},
+	{"The same again changes nothing", func(p sighting) bool { return p.contract.Actual.NaturallyIdempotent && p.Violation == 0 },
+		"To put, or apply, the same over the same leaves the state as it is, however often it is sent."},
+	{"Nothing is sent again", func(p sighting) bool { return p.Violation == 0 && p.Attempts <= p.Trials },
+		"The policy retries after an error, and was shown none that it takes for one."},
+}
+
+// lying explains what the careful come to under each contract that lies.
+var lying = map[string]string{
+	"google-calendar-own-id-slips": "The id of the event is unique only some time later: a second insert within that time goes through. Everybody who relies on the refusal makes two, the ledger too.",
+	"rows-unenforced":              "The constraint that is promised is not there. The ledger sends again, trusting that a second row would be refused.",
+	"stripe-v1-claim-left": "A crash leaves the key in use for its whole retention. Nothing is made twice: every retry is told that the first is in work, until the budget ends. " +
+		"What was exact becomes `unknown`, for the key bars the way that it was to open.",
+	"stripe-v1-failure-cached": "Kept failures are not announced. The careful come to the same as where they are, for they replay in both and believe no failure under a key; who " +
+		"trusts the promise and takes a replayed failure for a new proof that nothing happened is wrong.",
+	"stripe-v1-forgets-early": "After an hour instead of a day the key is forgotten, and the replay within the promised day executes anew. Just inside the true retention all is well.",
+	"stripe-v1-forgets-on-error": "The provider commits, fails, and drops the key with the failure. The replay under the key, which the contract promises to be answered with " +
+		"the kept failure, executes again. Without the commit the same forgetting is a blessing: the retry succeeds, where under the honest contract the kept failure bars it.",
+	"stripe-v1-latest-only": "Each key drives the one before it out. A retry that comes before anybody uses another key meets its own, so one caller who makes one call after another " +
+		"does not notice; only a key that comes back after another was used is new to the provider.",
+	"stripe-v1-shared-keys": "One key space for all accounts. It shows only where two accounts use one key; keys that are made of conversation, turn and call never meet, and so " +
+		"no cell here differs from the honest contract's.",
+	"stripe-v1-unenforced":    "The key is taken and ignored: every retry under it is another effect, as many as the budget allows (three more where every attempt is struck, two where the agent is killed twice). The ledger has no look-up to know better.",
+	"tickets-stale-unbounded": "The look-up is said to see everything after 10 minutes, and does after 30 days. The ledger waits the 10 minutes, finds nothing, believes it, and opens the ticket again; of a withdrawn goal it says that nothing was done. never and native-token look nothing up and come to no more harm than elsewhere.",
+}
+
+// TestSurprises keeps docs/surprises.md: every surprising cell of the providers suite, and of the runs under contracts
+// that lie, has its reason there, and every reason a cell.
+func TestSurprises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the providers suite: left out with -short")
+	}
+	suite, err := providersRun()
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, err := brokenRuns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make([]map[string][]sighting, len(surprises)) // by reason, then by the row that shows them
+	lied := map[string]map[string][]sighting{}            // by contract, likewise
+	for _, run := range append([]*ran{suite}, broken...) {
+		for _, p := range run.sightings() {
+			what := surprising(p)
+			if what == "" {
+				continue
+			}
+			row := fmt.Sprintf("%s | %s | %s", p.System, p.Boundary, found(p))
+			i := slices.IndexFunc(surprises, func(s surprise) bool { return s.fits(p) })
+			switch {
+			case i >= 0:
+				if told[i] == nil {
+					told[i] = map[string][]sighting{}
+				}
+				told[i][row] = append(told[i][row], p)
+			case lies(p.contract):
+				if lied[p.contract.Name] == nil {
+					lied[p.contract.Name] = map[string][]sighting{}
+				}
+				lied[p.contract.Name][row] = append(lied[p.contract.Name][row], p)
+			default:
+				t.Errorf("%s, %s at %s %s: %s (%s), and surprises has no reason: sixthcopy show %s", p.System, p.Workload, p.Boundary, p.Variant, what, found(p), p.Trial)
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString(surprisesHead)
+	for i, s := range surprises {
+		if len(told[i]) == 0 {
+			t.Errorf("%q explains no cell", s.title)
+		}
+		fmt.Fprintf(&b, "\n### %s\n%s\n\n%s", s.title, s.why, table(told[i]))
+	}
+	b.WriteString("\n## Under contracts that lie\nWhat is said above holds here too; the tables have what comes on top, of the careful policies only.\n")
+	for _, name := range slices.Sorted(maps.Keys(lying)) {
+		fmt.Fprintf(&b, "\n### %s\n%s\n", name, lying[name])
+		if len(lied[name]) > 0 {
+			fmt.Fprintf(&b, "\n%s", table(lied[name]))
+		}
+		delete(lied, name)
+	}
+	for name := range lied {
+		t.Errorf("contract %s lies, and lying has no reason for what comes of it", name)
+	}
+	same(t, filepath.Join("..", "..", "docs", "surprises.md"), b.String())
+}
+
+const surprisesHead = `# Cells that surprise, and why
+
+From the providers suite on all policies, and from a workload in every variant under each contract that lies, on
+` + "`ledger`, `native-token` and `never`" + `. A cell is here if a careful policy (` + "`ledger`, `ledger-no-reconcile`, `native-token`, `never`" + `) violates; if
+anybody violates though nothing had happened; if a policy that sends again without an identity does no harm over something that had
+happened; or if a memory other than that of the policies which are made to show it suppressed a wanted effect. A test finds these
+cells, wants a reason for each, and prints this page. What a control must show is no surprise.
+
+## Under contracts that keep their promise, and elsewhere too
+`
+
+// found is what came out of a cell.
+func found(p sighting) string {
+	var s []string
+	for _, f := range []struct {
+		what string
+		n    int
+	}{{"extra", p.Extra}, {"missing", p.Missing}, {"false dedup", p.FalseDedup}, {"unresolved", p.Unresolved}} {
+		if f.n > 0 {
+			s = append(s, fmt.Sprintf("%s %d", f.what, f.n))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Findings)) {
+		s = append(s, fmt.Sprintf("%s %d", strings.ReplaceAll(name, "_", " "), p.Findings[name]))
+	}
+	if len(s) == 0 {
+		return "exact"
+	}
+	return strings.Join(s, ", ")
+}
+
+// table shows places by row: the variants, and the workloads in which they are.
+func table(rows map[string][]sighting) string {
+	var b strings.Builder
+	b.WriteString("| system | boundary | what | variants | workloads |\n|---|---|---|---|---|\n")
+	for _, row := range slices.Sorted(maps.Keys(rows)) {
+		variants, where := map[string]bool{}, map[string]bool{}
+		for _, p := range rows[row] {
+			variants[p.Variant] = true
+			name := p.Workload
+			if lies(p.contract) {
+				name += " under " + p.contract.Name
+			}
+			where[name] = true
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", row, strings.Join(slices.Sorted(maps.Keys(variants)), ", "), strings.Join(slices.Sorted(maps.Keys(where)), ", "))
+	}
+	return b.String()
+}
