@@ -17,7 +17,7 @@ func TestRubbish(t *testing.T) {
 	fragments := []string{"v1", "refunds", "charges", "payment_intents", "tickets", "messages", "documents", "lines", "files", "tables", "rows",
 		"repos", "o", "r", "issues", "1", "comments", "pulls", "releases", "deployments", "git", "api", "chat.postMessage", "chat.update", "conversations.history",
 		"payouts", "transfers", "confirm", "cancel", "reversals", "v2", "money_management", "outbound_payments", "core", "event_destinations", "enable",
-		"a", "", "..", "%2F", "%00", "x?newest_under=", "x?prefix=a", "?reference=r", "x?limit=-1"}
+		"a", "", "..", "%2F", "%00", "x?newest_under=", "x?prefix=a", "?reference=r", "x?limit=-1", "snapshots", "completion"}
 	bodies := []string{"amount=1&currency=eur&destination=acct_1&confirm=true&payment_method=pm_card_visa", "amount[a]=1&expand[]=charge&metadata=x",
 		`{"from":{"financial_account":"fa","currency":"usd"},"to":{"recipient":"a"},"amount":{"value":1,"currency":"usd"}}`, `{"from":[1],"to":7,"amount":{"value":"x"}}`,
 		`{"name":"n","type":"webhook_endpoint","event_payload":"thin","enabled_events":["a"],"webhook_endpoint":{"url":"u"}}`, "", "{}", "[]", "null", "amount=1&payment_intent=o", "amount=%zz", `{"title":"t"}`, `{"title":"t","priority":{"a":1}}`,
@@ -25,7 +25,9 @@ func TestRubbish(t *testing.T) {
 		`{"title":"t","body":7,"labels":[1,{"name":2}],"state":"closed"}`, `{"tag_name":"v","ref":"refs/heads/a","sha":"s","head":"h","base":"b","title":"t","payload":[]}`,
 		`{"channel":"C0A","text":"t","metadata":{"event_type":"e","event_payload":7},"client_msg_id":"m"}`, `{"channel":"C0A","ts":"1","limit":-1,"cursor":7}`,
 		`{"taskDefinition":"f","count":3}`, `{"taskDefinition":"f","count":1.5}`, `{"taskDefinition":"f","overrides":7}`, `{"tasks":[1]}`, `{"clientToken":7}`,
-		"{\"text\":\"\x00\xff\"}", "amount=99999999999999999999&charge=o"}
+		"{\"text\":\"\x00\xff\"}", "amount=99999999999999999999&charge=o",
+		"Action=RunInstances&ImageId=a&MinCount=1&MaxCount=3&ClientToken=k", "Action=DescribeInstances&Filter.1.Name=tag:&Filter.1.Value.1=**", "Action=DescribeSnapshots",
+		"Action=TerminateInstances&InstanceId.1=", "Action=%00", `{"VolumeSize":8,"ClientToken":"k"}`, `{"serviceName":"s","taskDefinition":"w","desiredCount":1,"services":["s"]}`}
 	for _, kind := range All {
 		t.Run(kind.Name(), func(t *testing.T) {
 			var names []string
@@ -43,7 +45,7 @@ func TestRubbish(t *testing.T) {
 				method := rapid.SampledFrom([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}).Draw(rt, "method")
 				path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 4).Draw(rt, "path"), "/")
 				body := rapid.SampledFrom(bodies).Draw(rt, "body")
-				header := []string{"X-Amz-Target", ecsTarget + rapid.SampledFrom([]string{"RunTask", "ListTasks", "DescribeTasks", ""}).Draw(rt, "target"),
+				header := []string{"X-Amz-Target", ecsTarget + rapid.SampledFrom([]string{"RunTask", "ListTasks", "DescribeTasks", "StopTask", "CreateService", "DescribeServices", ""}).Draw(rt, "target"),
 					"Authorization", "Bearer xoxb-x", "Idempotency-Key", rapid.SampledFrom([]string{"k", "k2", ""}).Draw(rt, "key")}
 				before := len(r.effects())
 				got := r.send(method, path, body, header...)
