@@ -53,6 +53,8 @@ type scenario struct {
 func scenarios() []scenario {
 	return slices.Concat(
 		stripeScenarios(),
+		paymentScenarios(),
+		stripeV2Scenarios(),
 		ecsScenarios(),
 		githubScenarios(),
 		slackScenarios(),

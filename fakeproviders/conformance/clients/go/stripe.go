@@ -16,7 +16,7 @@ import (
 func stripes(c call) answer {
 	run := stripeOps[c.Op]
 	if run == nil {
-		return wrong(fmt.Errorf("operation %s is not known", c.Op))
+		run = stripeMethod(c.Op)
 	}
 	made, last, err := run(keep(c, func() *stripe.Client { return stripeClient(c) }), c)
 	if err != nil {

@@ -1,5 +1,6 @@
 // stripe-node: an operation is a service and its method, "refunds.create"; v2 services as "v2.core.accounts.create".
-// Options: key, account, context, retries, api_key, id (of the object the method is about).
+// Options: key, account, context, retries, api_key, id (of the object the method is about),
+// all (a list is read to its end, over all of its pages).
 import Stripe from 'stripe';
 
 export async function run(call) {
@@ -12,6 +13,11 @@ export async function run(call) {
   if ('context' in call.options) said.stripeContext = call.options.context;
   const before = 'id' in call.options ? [call.options.id] : [];
   const method = at.del && path.at(-1) === 'delete' ? 'del' : path.at(-1);
+  if (call.options.all) {
+    const ids = [];
+    for await (const o of at[method](...before, call.args, said)) ids.push(o.id);
+    return { answer: { ids }, headers: {} };
+  }
   const answer = await at[method](...before, call.args, said);
   return { answer, headers: answer.lastResponse?.headers };
 }

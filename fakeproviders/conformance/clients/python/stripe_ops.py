@@ -2,7 +2,8 @@
 
 Client "stripe-python" is a StripeClient as it comes, "stripe-python module" the module-level API
 (stripe.Refund.create), whose address is a global: it wants a process of its own.
-Options: key, account, context, retries, api_key ("" sends none), id (of the object the method is about).
+Options: key, account, context, retries, api_key ("" sends none), id (of the object the method is about),
+all (a list is read to its end, over all of its pages).
 """
 
 import stripe
@@ -31,6 +32,8 @@ def run(call):
         for name in path[:-1] if path[0] == "v2" else ["v1"] + path[:-1]:
             at = getattr(at, name)
         answer = getattr(at, path[-1])(*before, call.args, said)
+    if options.get("all"):
+        return {"ids": [o.id for o in answer.auto_paging_iter()]}, {}
     last = answer.last_response
     return answer.to_dict(recursive=True) if hasattr(answer, "to_dict") else answer, last.headers if last else {}
 
