@@ -57,8 +57,8 @@ func ecsTokens() []scenario {
 		})
 		add("same token after 23 h 59 min", again, twice(token, token, pass(24*time.Hour-time.Minute), arn...))
 		add("same token after 24 h 1 min", "ok, another object, 2 effects", twice(token, token, pass(24*time.Hour+time.Minute), arn...))
-		add("same token 59 min after the task stopped", again, twice(token, token, stopAnd(59*time.Minute), arn...))
-		add("same token 61 min after the task stopped", "ok, another object, 2 effects", twice(token, token, stopAnd(61*time.Minute), arn...))
+		add("same token 59 min after the task was stopped (an effect too)", "ok, the same object, 2 effects", twice(token, token, stopAnd(59*time.Minute), arn...))
+		add("same token 61 min after the task was stopped (an effect too)", "ok, another object, 3 effects", twice(token, token, stopAnd(61*time.Minute), arn...))
 		add("a retry shows the task as it is now", "PENDING; then STOPPED, without startedBy", func(st *stage) (string, error) {
 			return nowShown(st, runTask("clientToken", "t1", "startedBy", "report-7"))
 		})

@@ -256,8 +256,8 @@ func (st *stage) reached(h *hold) error {
 	}
 }
 
-// effects lists what was made, of the given classes or all, by a connection of its own to the store. What
-// only ended another one is left out.
+// effects lists what is in the store, of the given classes or all, by a connection of its own. The end of an
+// object is an effect too.
 func (st *stage) effects(classes ...string) ([]store.Object, error) {
 	s, err := store.Open(context.Background(), st.dir)
 	if err != nil {
@@ -268,7 +268,7 @@ func (st *stage) effects(classes ...string) ([]store.Object, error) {
 		return nil, broken{err}
 	}
 	return slices.DeleteFunc(all, func(o store.Object) bool {
-		return o.Undoes != "" || len(classes) > 0 && !slices.Contains(classes, o.Class)
+		return len(classes) > 0 && !slices.Contains(classes, o.Class)
 	}), nil
 }
 
