@@ -30,6 +30,11 @@ var clients = []client{
 	{name: "@octokit/rest", language: "node", family: "github", pkg: "@octokit/rest"},
 	{name: "slack_sdk", language: "python", family: "slack", pkg: "slack_sdk"},
 	{name: "@slack/web-api", language: "node", family: "slack", pkg: "@slack/web-api"},
+	{name: "gocardless_pro", language: "python", family: "payments", pkg: "gocardless_pro"},
+	{name: "squareup", language: "python", family: "payments", pkg: "squareup"},
+	{name: "Adyen", language: "python", family: "payments", pkg: "Adyen"},
+	{name: "increase", language: "python", family: "payments", pkg: "increase"},
+	{name: "azure-core", language: "python", family: "payments", pkg: "azure-core"},
 	{name: googleClient, language: "python", family: "google", pkg: "google-api-python-client"},
 	{name: kubernetesClient, language: "python-kubernetes", family: "kubernetes", pkg: "kubernetes"},
 }
@@ -58,6 +63,7 @@ func scenarios() []scenario {
 		ecsScenarios(),
 		githubScenarios(),
 		slackScenarios(),
+		ordersScenarios(),
 		calendarScenarios(),
 		clusterScenarios(),
 	)
