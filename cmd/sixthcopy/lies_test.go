@@ -76,7 +76,7 @@ func samples() map[string]sample {
 			before: []wire{ofAWS("1.0", "DynamoDB_20120810.CreateTable", `{"TableName":"members","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],`+
 				`"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}`)},
 			request: ofAWS("1.0", "DynamoDB_20120810.TransactWriteItems", `{"TransactItems":[{"Put":{"TableName":"members","Item":{"id":{"S":"m-1"}}}}]}`),
-			attrs: map[string]any{"table": "members", "id": "m-1"}},
+			attrs:   map[string]any{"table": "members", "id": "m-1"}},
 		"lines": {contract: "lines-keyed", effects: 1, class: "line", request: ofJSON("POST", "/documents/log/lines", `{"text":"x"}`),
 			attrs: map[string]any{"document": "log", "text": "x"}},
 		"mail": {contract: "mail-no-key", effects: 1, class: "message", request: ofJSON("POST", "/messages", `{"to":"a@example.com","subject":"S"}`),
