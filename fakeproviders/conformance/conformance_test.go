@@ -61,6 +61,7 @@ func scenarios() []scenario {
 		paymentScenarios(),
 		stripeV2Scenarios(),
 		ecsScenarios(),
+		ec2Scenarios(),
 		githubScenarios(),
 		slackScenarios(),
 		ordersScenarios(),
