@@ -297,3 +297,76 @@ func TestKeysAgainstAModel(t *testing.T) {
 		}
 	})
 }
+
+// TestBrokenPromises walks through each way of breaking a key's promise: the same order is placed again and
+// again under key k, with what happens in between; what the answers are, and how many orders there are.
+func TestBrokenPromises(t *testing.T) {
+	crash := func(at bench.Point) func(*rig) {
+		return func(r *rig) { r.gate.order(at, "r1", bench.Action{Act: bench.CrashAct}) }
+	}
+	fails := func(at bench.Point, status int) func(*rig) {
+		return func(r *rig) { r.gate.order(at, "r1", bench.Action{Act: bench.Fail, Status: status}) }
+	}
+	later := func(d time.Duration) func(*rig) { return func(r *rig) { r.clock.pass(d) } }
+	other := func(r *rig) { r.want(r.place("", "PayPal-Request-Id", "other"), 201) }
+	cancel := func(r *rig) { r.want(r.send("POST", "/orders/"+r.effects()[0].ID+"/cancel", ""), 200) }
+	for _, c := range []struct {
+		name    string
+		change  func(k *bench.Terms)
+		before  func(*rig)
+		between []func(*rig)
+		answers []int // 0: none
+		orders  int
+	}{
+		{"kept", func(*bench.Terms) {}, nil, []func(*rig){other}, []int{201, 200}, 2},
+		{"accepted and not enforced", func(k *bench.Terms) { k.Key = bench.KeyTerms{} }, nil, []func(*rig){other}, []int{201, 201}, 3},
+		{"a crash forgets the claim", func(*bench.Terms) {}, crash(bench.BeforeCommit), []func(*rig){nil}, []int{0, 201}, 1},
+		{"a crash leaves the claim", func(k *bench.Terms) { k.Key.InFlight = "durable" }, crash(bench.BeforeCommit),
+			[]func(*rig){nil, later(6 * time.Hour), later(time.Second)}, []int{0, 409, 409, 201}, 1},
+		{"a crash leaves the claim for 5 min", func(k *bench.Terms) { k.Key.InFlight, k.Key.ClaimFor = "durable", 5*time.Minute }, crash(bench.BeforeCommit),
+			[]func(*rig){later(5 * time.Minute), later(time.Second), nil}, []int{0, 409, 201, 200}, 1},
+		{"a crash after the commit", func(k *bench.Terms) { k.Key.InFlight = "durable" }, crash(bench.Committed), []func(*rig){nil}, []int{0, 200}, 1},
+		{"the claim goes with an error", func(k *bench.Terms) { k.Key.ForgetsOnError = true }, fails(bench.Committed, 500), []func(*rig){nil}, []int{500, 201}, 2},
+		{"a failure is kept", func(k *bench.Terms) { k.Key.Saves = "executed" }, fails(bench.BeforeCommit, 500),
+			[]func(*rig){nil, later(6 * time.Hour), later(time.Second)}, []int{500, 500, 500, 201}, 1},
+		{"a failure is kept for 5 min", func(k *bench.Terms) { k.Key.Saves, k.Key.FailedFor = "executed", 5*time.Minute }, fails(bench.BeforeCommit, 500),
+			[]func(*rig){later(5 * time.Minute), later(time.Second), nil}, []int{500, 500, 201, 200}, 1},
+		{"a rate limit is never kept", func(k *bench.Terms) { k.Key.Saves = "executed" }, fails(bench.BeforeCommit, 429), []func(*rig){nil}, []int{429, 201}, 1},
+		{"a failure is resumed", func(k *bench.Terms) { k.Key.Saves = "resumes" }, fails(bench.Committed, 500), []func(*rig){nil, nil}, []int{500, 201, 200}, 1},
+		{"only the latest key is remembered", func(k *bench.Terms) { k.Key.LatestOnly = true }, nil, []func(*rig){nil, other}, []int{201, 200, 201}, 3},
+		{"memory goes when the order is over", func(k *bench.Terms) { k.Key.ClockStart, k.Key.AfterEnd = "resource-end", time.Hour }, nil,
+			[]func(*rig){later(5 * time.Hour), cancel, later(time.Hour), later(time.Second)}, []int{201, 200, 200, 200, 201}, 2},
+		{"memory goes when the order closes by itself", func(k *bench.Terms) { k.Closes, k.Key.ClockStart, k.Key.AfterEnd = time.Hour, "resource-end", 0 }, nil,
+			[]func(*rig){later(time.Hour), later(time.Second)}, []int{201, 200, 201}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := up(t, "paypal-orders", func(k *bench.Contract) { c.change(&k.Actual) })
+			if c.before != nil {
+				c.before(r)
+			}
+			for i, want := range c.answers {
+				if i > 0 && c.between[i-1] != nil {
+					c.between[i-1](r)
+				}
+				got := r.place("", "PayPal-Request-Id", "k")
+				if want == 0 && got.err == nil || want != 0 && (got.err != nil || got.status != want) {
+					t.Fatalf("answer %d: %d %s (%v), want %d", i+1, got.status, got.body, got.err, want)
+				}
+			}
+			orders := slices.DeleteFunc(r.effects(), func(o store.Object) bool { return o.Sign < 0 })
+			if len(orders) != c.orders {
+				t.Errorf("%d orders, want %d", len(orders), c.orders)
+			}
+		})
+	}
+	t.Run("not scoped by account", func(t *testing.T) {
+		for scope, orders := range map[string]int{"account+path": 2, "everybody": 1} {
+			r := up(t, "paypal-orders", func(k *bench.Contract) { k.Actual.Key.Scope = scope })
+			mine := r.want(r.place("", "PayPal-Request-Id", "k", "X-On-Behalf-Of", "a"), 201)
+			theirs := r.place("", "PayPal-Request-Id", "k", "X-On-Behalf-Of", "b")
+			if leaks := theirs.field("id") == mine.field("id"); leaks != (orders == 1) || len(r.effects()) != orders {
+				t.Errorf("scope %s: %d orders, another account is shown the first one's: %v", scope, len(r.effects()), leaks)
+			}
+		}
+	})
+}

@@ -94,6 +94,23 @@ var flips = []flip{
 	{"LookUp.Lag", "google-calendar", "found at once", func(t *bench.Terms) { t.LookUp.Lag = 0 }},
 	{"LookUp.LagReads", "google-calendar", "found at the second look", func(t *bench.Terms) { t.LookUp.LagReads = 1 }},
 	{"LookUp.Forgets", "google-calendar", "forgotten after half a minute", func(t *bench.Terms) { t.LookUp.Forgets = 30 * time.Second }},
+	{"Key.Location", "square-payments", "the key is read from a header", func(t *bench.Terms) { t.Key.Location = "header:Idempotency-Key" }},
+	{"Key.Required", "square-payments", "a payment needs no key", func(t *bench.Terms) { t.Key.Required = false }},
+	{"Key.MaxLength", "square-payments", "keys of any length", func(t *bench.Terms) { t.Key.MaxLength = 0 }},
+	{"Key.Mismatch", "square-payments", "silent", func(t *bench.Terms) { t.Key.Mismatch = "silent" }},
+	{"Key.Retention", "adyen-payments", "1 day", func(t *bench.Terms) { t.Key.Retention = 24 * time.Hour }},
+	{"Key.Concurrent", "adyen-payments", "the second is executed", func(t *bench.Terms) { t.Key.Concurrent = "execute" }},
+	{"Key.Replay", "gocardless-payments", "the payment, and no conflict", func(t *bench.Terms) { t.Key.Replay = "stored" }},
+	{"Key.Fingerprint", "gocardless-payments", "other parameters are refused with 422", func(t *bench.Terms) { t.Key.Fingerprint, t.Key.Mismatch = "params", "422" }},
+	{"Key.Concurrent", "gocardless-payments", "the second is executed", func(t *bench.Terms) { t.Key.Concurrent = "execute" }},
+	{"Key.Syntax", "azure-repeatable", "any text is an id", func(t *bench.Terms) { t.Key.Syntax = "" }},
+	{"Key.Retention", "azure-repeatable", "an hour's window", func(t *bench.Terms) { t.Key.Retention = time.Hour }},
+	{"Key.Saves", "azure-repeatable", "a 500 is kept", func(t *bench.Terms) { t.Key.Saves = "executed" }},
+	{"Key.Saves", "azure-repeatable", "a 422 is not kept", func(t *bench.Terms) { t.Key.Saves = "success" }},
+	{"Key.Marker", "increase-transfers", "no marker", func(t *bench.Terms) { t.Key.Marker = "" }},
+	{"Key.Mismatch", "increase-transfers", "a 400", func(t *bench.Terms) { t.Key.Mismatch = "400" }},
+	{"Key.LatestOnly", "increase-transfers", "only the latest key is remembered", func(t *bench.Terms) { t.Key.LatestOnly = true }},
+	{"LookUp.Kind", "increase-transfers", "no look-up by key", func(t *bench.Terms) { t.LookUp = bench.LookUpTerms{} }},
 }
 
 // silent are the dimensions that no client can see, and why.
