@@ -25,6 +25,8 @@ var clients = []client{
 	{name: "boto3", language: "python", family: "aws", pkg: "boto3"},
 	{name: "aws-sdk-go-v2", language: "go", family: "aws", pkg: "github.com/aws/aws-sdk-go-v2"},
 	{name: "@aws-sdk/client-ecs", language: "node", family: "aws", pkg: "@aws-sdk/client-ecs"},
+	{name: "@aws-sdk/client-sqs", language: "node", family: "aws", pkg: "@aws-sdk/client-sqs"},
+	{name: "@aws-sdk/client-dynamodb", language: "node", family: "aws", pkg: "@aws-sdk/client-dynamodb"},
 	{name: "PyGithub", language: "python", family: "github", pkg: "PyGithub"},
 	{name: "octokit", language: "node", family: "github", pkg: "octokit"},
 	{name: "@octokit/rest", language: "node", family: "github", pkg: "@octokit/rest"},
@@ -42,13 +44,14 @@ var clients = []client{
 // scenario is something that happens between a client and a provider, and what must come of it. The words
 // of what is seen are compared; they stand in docs/conformance.md.
 type scenario struct {
-	name     string // what happens: "same key, other parameters"
-	contract string // of the provider
-	client   string // a name of clients
-	expected string // by the provider's documentation or by measuring the SDK
-	here     string // what is seen here, where that differs from expected
-	why      string // it differs
-	slow     bool   // the SDK waits before it sends again, which takes seconds
+	name     string              // what happens: "same key, other parameters"
+	contract string              // of the provider
+	client   string              // a name of clients
+	expected string              // by the provider's documentation or by measuring the SDK
+	here     string              // what is seen here, where that differs from expected
+	why      string              // it differs
+	world    []bench.WorldEffect // what is there before
+	slow     bool                // the SDK waits before it sends again, which takes seconds
 
 	// run plays it and tells in words what was seen. An error is something that made telling impossible.
 	run func(*stage) (string, error)
@@ -67,6 +70,8 @@ func scenarios() []scenario {
 		ordersScenarios(),
 		calendarScenarios(),
 		clusterScenarios(),
+		queueScenarios(),
+		itemScenarios(),
 	)
 }
 
@@ -114,7 +119,7 @@ func (s scenario) play(kids *children, change func(*bench.Terms)) (o outcome) {
 	if change != nil {
 		change(&c.Actual)
 	}
-	st, err := newStage(c, clients[i], kids)
+	st, err := newStage(c, clients[i], kids, s.world)
 	if err != nil {
 		return outcome{err: err}
 	}

@@ -34,7 +34,7 @@ type stage struct {
 // patience bounds how long an operation may take, back-offs of the SDK included. It ends a failure only.
 const patience = 90 * time.Second
 
-func newStage(c bench.Contract, cl client, kids *children) (*stage, error) {
+func newStage(c bench.Contract, cl client, kids *children, world []bench.WorldEffect) (*stage, error) {
 	dir, err := os.MkdirTemp(kids.home, "store")
 	if err != nil {
 		return nil, broken{err}
@@ -51,7 +51,7 @@ func newStage(c bench.Contract, cl client, kids *children) (*stage, error) {
 		return nil, broken{err}
 	}
 	st.provider, err = fakeproviders.Raise(context.Background(),
-		bench.ProviderSpec{Kind: c.Provider, Contract: c, Dir: dir, Gate: st.gate, Clock: st.clock})
+		bench.ProviderSpec{Kind: c.Provider, Contract: c, Dir: dir, World: world, Gate: st.gate, Clock: st.clock})
 	if err != nil {
 		return nil, broken{err}
 	}
@@ -258,6 +258,8 @@ func (st *stage) reached(h *hold) error {
 
 // effects lists what is in the store, of the given classes or all, by a connection of its own. The end of an
 // object is an effect too.
+// effects lists what was made, of the given classes or all, by a connection of its own to the store. What
+// was there before, what only ended another one, and that a message was handed out, is left out.
 func (st *stage) effects(classes ...string) ([]store.Object, error) {
 	s, err := store.Open(context.Background(), st.dir)
 	if err != nil {
@@ -269,6 +271,7 @@ func (st *stage) effects(classes ...string) ([]store.Object, error) {
 	}
 	return slices.DeleteFunc(all, func(o store.Object) bool {
 		return len(classes) > 0 && !slices.Contains(classes, o.Class)
+		return o.Request == "" || o.Undoes != "" || o.Class == "delivery" || len(classes) > 0 && !slices.Contains(classes, o.Class)
 	}), nil
 }
 

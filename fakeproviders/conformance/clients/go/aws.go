@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
@@ -42,6 +43,16 @@ var awsOps = map[string]func(call) (any, error){
 	"ecs.ListTasks":        awsOp(ecsClient, (*ecs.Client).ListTasks),
 	"ecs.RunTask":          awsOp(ecsClient, (*ecs.Client).RunTask),
 	"ecs.StopTask":         awsOp(ecsClient, (*ecs.Client).StopTask),
+
+	"dynamodb.TransactWriteItems": transactWriteItems,
+
+	"sqs.CreateQueue":        awsOp(sqsClient, (*sqs.Client).CreateQueue),
+	"sqs.DeleteMessage":      awsOp(sqsClient, (*sqs.Client).DeleteMessage),
+	"sqs.GetQueueAttributes": awsOp(sqsClient, (*sqs.Client).GetQueueAttributes),
+	"sqs.GetQueueUrl":        awsOp(sqsClient, (*sqs.Client).GetQueueUrl),
+	"sqs.ReceiveMessage":     awsOp(sqsClient, (*sqs.Client).ReceiveMessage),
+	"sqs.SendMessage":        awsOp(sqsClient, (*sqs.Client).SendMessage),
+	"sqs.SendMessageBatch":   awsOp(sqsClient, (*sqs.Client).SendMessageBatch),
 }
 
 var credentials = sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {
