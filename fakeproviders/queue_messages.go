@@ -42,10 +42,6 @@ func (s queueState) read(x *exchange, m map[string]any) (outgoing, *answer) {
 	o := outgoing{body: text(m, "MessageBody"), group: text(m, "MessageGroupId"), dedup: text(m, "MessageDeduplicationId"), delay: s.delay}
 	o.attributes, _ = m["MessageAttributes"].(map[string]any)
 	k := x.p.terms.Key
-	longest := 128
-	if k.MaxLength > 0 {
-		longest = k.MaxLength
-	}
 	switch delay, ok := m["DelaySeconds"].(int); {
 	case o.body == "":
 		return refused(sqsMissing("MessageBody"))
@@ -69,8 +65,8 @@ func (s queueState) read(x *exchange, m map[string]any) (outgoing, *answer) {
 		return o, nil
 	case o.group == "":
 		return refused(sqsMissing("MessageGroupId"))
-	case len(o.dedup) > longest || o.dedup != "" && !dedupIDs.MatchString(o.dedup):
-		return refused(sqsInvalid("Value %s for parameter MessageDeduplicationId is invalid. Reason: MessageDeduplicationId can only include alphanumeric and punctuation characters. 1 to %d in length.", o.dedup, longest))
+	case k.MaxLength > 0 && len(o.dedup) > k.MaxLength || o.dedup != "" && !dedupIDs.MatchString(o.dedup):
+		return refused(sqsInvalid("Value %s for parameter MessageDeduplicationId is invalid. Reason: MessageDeduplicationId can only include alphanumeric and punctuation characters. 1 to %d in length.", o.dedup, k.MaxLength))
 	case o.dedup == "" && !s.content && k.Location != "":
 		return refused(sqsInvalid("The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly"))
 	case o.dedup == "":

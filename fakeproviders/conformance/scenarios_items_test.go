@@ -120,7 +120,7 @@ func itemTokens() []scenario {
 			st.gate.meet(bench.BeforeCommit, bench.Action{Act: bench.Fail, Status: 500}, 1, 2, 3, 4)
 			return inUnits(token, token, nil)(st)
 		})
-		add("a token of 37 characters", map[string]string{"boto3": "ClientError 400 ValidationException"}[c], func(st *stage) (string, error) {
+		add("a token of 37 characters", sqsError(c, "ValidationException"), func(st *stage) (string, error) {
 			r, err := st.play(adding(strings.Repeat("t", 37), "250"))
 			return r.String(), err
 		})
@@ -177,11 +177,10 @@ func itemConditions() []scenario {
 // itemSends are the requests that the SDKs send on their own.
 func itemSends() []scenario {
 	closed := map[string]string{"boto3": "ConnectionClosedError", "aws-sdk-go-v2": "*smithy.OperationError", "@aws-sdk/client-dynamodb": "TimeoutError ECONNRESET"}
-	sends := map[string]int{"boto3": 4, "aws-sdk-go-v2": 3, "@aws-sdk/client-dynamodb": 3}
+	const n = 4 // of DynamoDB; other services' requests are sent three times
 	lost := bench.Action{Act: bench.Close}
 	var all []scenario
 	for _, c := range dynamoSDKs {
-		n := sends[c]
 		for _, e := range []struct {
 			name     string
 			at       bench.Point

@@ -47,7 +47,7 @@ func plainly() step {
 	return sending("QueueUrl", queueURL("orders"), "MessageGroupId", nil, "MessageDeduplicationId", nil)
 }
 
-// sqsError is how each SDK names an error that SQS's model does not have.
+// sqsError is how each SDK names an error that a service's model does not have.
 func sqsError(client, code string) string {
 	if client == "boto3" {
 		return "ClientError 400 " + code
@@ -82,6 +82,9 @@ func queueIDs() []scenario {
 			st.clock.pass(time.Minute)
 			return err
 		}, "MessageId"))
+		add("same id, 6 min after the first came and 2 min after it was taken", other, func(st *stage) (string, error) {
+			return heldThen(st, sending(), 4*time.Minute, 2*time.Minute)
+		})
 		add("the sequence number of a duplicate", "ok, the same object, 1 effect", twice(sending(), sending(), nil, "SequenceNumber"))
 		add("same id after the message was received and deleted", "ok, the same object, 1 effect", twice(sending(), sending(), receiveAndDelete, "MessageId"))
 		add("no id", sqsError(c, "InvalidParameterValue"), func(st *stage) (string, error) {
@@ -101,6 +104,27 @@ func queueIDs() []scenario {
 			func(st *stage) (string, error) { return st.tell(sending()) }))
 	}
 	return all
+}
+
+// heldThen holds a call before its commit for a time, lets another time pass, and makes it again.
+func heldThen(st *stage, s step, held, after time.Duration) (string, error) {
+	h := st.gate.hold(bench.BeforeCommit, 1)
+	work := st.begin(s)
+	if err := st.reached(h); err != nil {
+		return "", err
+	}
+	st.clock.pass(held)
+	h.release(bench.Action{Act: bench.Pass})
+	a, err := work.end()
+	if err != nil {
+		return "", err
+	}
+	st.clock.pass(after)
+	b, err := st.play(s)
+	if err != nil {
+		return "", err
+	}
+	return st.compare(a, b, "MessageId")
 }
 
 // noQueue is how each SDK names a queue that is not there.
