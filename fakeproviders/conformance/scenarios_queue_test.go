@@ -86,7 +86,7 @@ func queueIDs() []scenario {
 			return heldThen(st, sending(), 4*time.Minute, 2*time.Minute)
 		})
 		add("the sequence number of a duplicate", "ok, the same object, 1 effect", twice(sending(), sending(), nil, "SequenceNumber"))
-		add("same id after the message was received and deleted", "ok, the same object, 1 effect", twice(sending(), sending(), receiveAndDelete, "MessageId"))
+		add("same id after the message was received and deleted", "ok, the same object, 2 effects", twice(sending(), sending(), receiveAndDelete, "MessageId"))
 		add("no id", sqsError(c, "InvalidParameterValue"), func(st *stage) (string, error) {
 			r, err := st.play(sending("MessageDeduplicationId", nil))
 			return r.String(), err

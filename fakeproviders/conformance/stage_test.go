@@ -256,10 +256,8 @@ func (st *stage) reached(h *hold) error {
 	}
 }
 
-// effects lists what is in the store, of the given classes or all, by a connection of its own. The end of an
-// object is an effect too.
-// effects lists what was made, of the given classes or all, by a connection of its own to the store. What
-// was there before, what only ended another one, and that a message was handed out, is left out.
+// effects lists what was made, of the given classes or all, by a connection of its own to the store. The end
+// of an object is an effect too; what was there before, and that a message was handed out, is none.
 func (st *stage) effects(classes ...string) ([]store.Object, error) {
 	s, err := store.Open(context.Background(), st.dir)
 	if err != nil {
@@ -270,8 +268,7 @@ func (st *stage) effects(classes ...string) ([]store.Object, error) {
 		return nil, broken{err}
 	}
 	return slices.DeleteFunc(all, func(o store.Object) bool {
-		return len(classes) > 0 && !slices.Contains(classes, o.Class)
-		return o.Request == "" || o.Undoes != "" || o.Class == "delivery" || len(classes) > 0 && !slices.Contains(classes, o.Class)
+		return o.Request == "" || o.Class == "delivery" || len(classes) > 0 && !slices.Contains(classes, o.Class)
 	}), nil
 }
 
