@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -54,8 +55,9 @@ var readChannel = &Tool{
 		{name: "reference", kind: text, about: "The reference given at the start."},
 	},
 	plan: func(a arguments) []request {
-		body := map[string]any{"channel": a.text("channel"), "limit": 100, "include_all_metadata": true}
-		return []request{slackRequest("conversations.history", "messages in "+a.text("channel"), body)}
+		query := url.Values{"channel": {a.text("channel")}, "limit": {"100"}, "include_all_metadata": {"true"}}
+		return []request{{method: http.MethodGet, path: "/api/conversations.history?" + query.Encode(), about: "messages in " + a.text("channel"),
+			header: http.Header{"Authorization": {slackToken}}}}
 	},
 	keep: ofReference,
 	read: func(r response) outcome {
@@ -78,9 +80,12 @@ var readChannel = &Tool{
 	},
 }
 
+// slackToken is any: Slack knows a token by its looks, and what it is for is the trial's to say.
+const slackToken = "Bearer xoxb-sixthcopy"
+
 func slackRequest(method, about string, body map[string]any) request {
 	r := request{method: http.MethodPost, path: "/api/" + method, about: about, header: http.Header{
-		"Authorization": {"Bearer xoxb-sixthcopy"}, "Content-Type": {"application/json; charset=utf-8"}}}
+		"Authorization": {slackToken}, "Content-Type": {"application/json; charset=utf-8"}}}
 	r.keyed = func(r *request, key string) {
 		body["client_msg_id"] = key
 		r.body, _ = json.Marshal(body)
