@@ -30,6 +30,8 @@ func refuseGoCardless(x *exchange, r refusal) answer {
 	kind, reason, status := "invalid_api_usage", r.code, r.status
 	detail := map[string]any{"message": r.message}
 	switch {
+	case keyTaken(r) && len(r.existing) == 0: // its client needs the id in a conflict
+		kind = "invalid_state"
 	case keyTaken(r):
 		kind, reason, status = "invalid_state", "idempotent_creation_conflict", http.StatusConflict
 		detail["links"] = map[string]any{"conflicting_resource_id": first(r.existing)}
