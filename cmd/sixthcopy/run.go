@@ -74,7 +74,7 @@ with --resume and the same --out.`,
 	f.StringVar(&o.suite, "suite", "quick", "quick, core, providers or full")
 	f.StringArrayVar(&o.systems, "system", nil, "a system by name; may be repeated; controls and the reference run beside it (default: the policies of the suite)")
 	f.StringArrayVar(&o.workloads, "workload", nil, "a workload by name or by file; may be repeated (default: the suite)")
-	f.StringVar(&o.contract, "contract", "", "contract that the providers keep instead of each workload's own (sixthcopy list providers); workloads at other providers are left out")
+	f.StringVar(&o.contract, "contract", "", "contract that the providers keep instead of each workload's own (sixthcopy list contracts); workloads at other providers are left out")
 	f.StringArrayVar(&o.boundaries, "boundary", nil, "a boundary by name; may be repeated (default: all)")
 	f.IntVar(&o.repeat, "repeat", 1, "trials of each cell")
 	f.Int64Var(&o.seed, "seed", 1, "seed of the ids that trials mint")
