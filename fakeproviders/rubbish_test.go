@@ -11,6 +11,21 @@ import (
 	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
 )
 
+// awsTargets are operations of the services whose operation is in a header.
+var awsTargets = []string{"", "nonsense",
+	ecsTarget, ecsTarget + "RunTask", ecsTarget + "ListTasks", ecsTarget + "DescribeTasks", ecsTarget + "StopTask", ecsTarget + "CreateService", ecsTarget + "DescribeServices",
+	sqsTarget + "CreateQueue", sqsTarget + "GetQueueUrl", sqsTarget + "SendMessage", sqsTarget + "SendMessageBatch", sqsTarget + "ReceiveMessage", sqsTarget + "DeleteMessage", sqsTarget + "GetQueueAttributes",
+	dynamoTarget + "TransactWriteItems", dynamoTarget + "CreateTable", dynamoTarget + "GetItem", dynamoTarget + "Query", dynamoTarget + "Scan", dynamoTarget + "DescribeTable"}
+
+// awsBodies are bodies for them.
+var awsBodies = []string{`{"QueueName":"q.fifo","Attributes":{"FifoQueue":"true"}}`, `{"QueueName":7,"Attributes":[1]}`, `{"QueueUrl":"http://x/1/q.fifo","MessageBody":"b","MessageGroupId":"g","MessageDeduplicationId":"d"}`,
+	`{"QueueUrl":"://","MessageBody":["b"]}`, `{"QueueUrl":"q.fifo","Entries":[{"Id":"1","MessageBody":"b","MessageGroupId":"g","MessageDeduplicationId":"e"},7]}`,
+	`{"QueueUrl":"q.fifo","Entries":[{"Id":"1","MessageBody":"b","MessageGroupId":"g","MessageDeduplicationId":"e"},{"Id":"2","MessageBody":null}]}`, `{"QueueUrl":"q.fifo","MaxNumberOfMessages":2,"ReceiptHandle":{}}`,
+	`{"TableName":"seats","Key":{"flight":{"S":"f"},"seat":{"S":"s"}},"KeyConditionExpression":"flight=:f","ExpressionAttributeValues":{":f":{"S":"f"}}}`, `{"TableName":"seats","ExclusiveStartKey":{"flight":7}}`,
+	`{"TableName":"seats","Key":[],"KeyConditionExpression":7,"ExpressionAttributeNames":[1]}`, `{"TransactItems":[{"Put":{"TableName":"seats","Item":{"flight":{"S":"f"},"seat":{"S":"s"},"x":{"L":[{"N":"z"}]}}}}],"ClientRequestToken":"k"}`,
+	`{"TransactItems":[{"Update":{"TableName":"accounts","Key":{"account":{"S":"a"}},"UpdateExpression":"ADD n :n","ExpressionAttributeValues":{":n":{"N":"1"}}}}]}`,
+	`{"TransactItems":[{"Delete":{"TableName":"accounts","Key":{"account":{"S":"a"}}}},null]}`, `{"TransactItems":{"Put":1},"ClientRequestToken":{}}`, `{"TableName":"new","KeySchema":[1,{"KeyType":"HASH","AttributeName":{}}]}`}
+
 // TestRubbish sends requests put together from fragments: each is answered, none breaks the provider, and an
 // effect has the attributes that the request was parsed to have.
 func TestRubbish(t *testing.T) {
@@ -28,6 +43,7 @@ func TestRubbish(t *testing.T) {
 		"{\"text\":\"\x00\xff\"}", "amount=99999999999999999999&charge=o",
 		"Action=RunInstances&ImageId=a&MinCount=1&MaxCount=3&ClientToken=k", "Action=DescribeInstances&Filter.1.Name=tag:&Filter.1.Value.1=**", "Action=DescribeSnapshots",
 		"Action=TerminateInstances&InstanceId.1=", "Action=%00", `{"VolumeSize":8,"ClientToken":"k"}`, `{"serviceName":"s","taskDefinition":"w","desiredCount":1,"services":["s"]}`}
+	bodies = append(bodies, awsBodies...)
 	for _, kind := range All {
 		t.Run(kind.Name(), func(t *testing.T) {
 			var names []string
@@ -45,7 +61,7 @@ func TestRubbish(t *testing.T) {
 				method := rapid.SampledFrom([]string{"GET", "POST", "PUT", "DELETE", "PATCH"}).Draw(rt, "method")
 				path := "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 0, 4).Draw(rt, "path"), "/")
 				body := rapid.SampledFrom(bodies).Draw(rt, "body")
-				header := []string{"X-Amz-Target", ecsTarget + rapid.SampledFrom([]string{"RunTask", "ListTasks", "DescribeTasks", "StopTask", "CreateService", "DescribeServices", ""}).Draw(rt, "target"),
+				header := []string{"X-Amz-Target", rapid.SampledFrom(awsTargets).Draw(rt, "target"),
 					"Authorization", "Bearer xoxb-x", "Idempotency-Key", rapid.SampledFrom([]string{"k", "k2", ""}).Draw(rt, "key")}
 				before := len(r.effects())
 				got := r.send(method, path, body, header...)
