@@ -52,6 +52,13 @@ func stripeError(err error) *failure {
 			f.Headers = lower(e.LastResponse.Header)
 		}
 	}
+	var v2 *stripe.V2RawError
+	if errors.As(err, &v2) {
+		f.Type, f.Status, f.Code, f.Message = "V2RawError", v2.HTTPStatusCode, v2.Code, v2.Message
+		if v2.Type != nil {
+			f.Type += " " + string(*v2.Type)
+		}
+	}
 	return f
 }
 
