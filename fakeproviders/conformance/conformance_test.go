@@ -65,6 +65,7 @@ func scenarios() []scenario {
 		stripeV2Scenarios(),
 		ecsScenarios(),
 		ec2Scenarios(),
+		awsScenarios(),
 		githubScenarios(),
 		slackScenarios(),
 		ordersScenarios(),

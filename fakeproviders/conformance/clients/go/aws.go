@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ebs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
@@ -37,6 +38,7 @@ func aws(c call) answer {
 }
 
 var awsOps = map[string]func(call) (any, error){
+	"ebs.StartSnapshot":    awsOp(ebsClient, (*ebs.Client).StartSnapshot),
 	"ecs.CreateService":    awsOp(ecsClient, (*ecs.Client).CreateService),
 	"ecs.DescribeServices": awsOp(ecsClient, (*ecs.Client).DescribeServices),
 	"ecs.DescribeTasks":    awsOp(ecsClient, (*ecs.Client).DescribeTasks),
@@ -58,6 +60,10 @@ var awsOps = map[string]func(call) (any, error){
 var credentials = sdk.CredentialsProviderFunc(func(context.Context) (sdk.Credentials, error) {
 	return sdk.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret"}, nil
 })
+
+func ebsClient(c call) *ebs.Client {
+	return ebs.New(ebs.Options{Region: "us-east-1", BaseEndpoint: &c.Base, Credentials: credentials})
+}
 
 func ecsClient(c call) *ecs.Client {
 	return ecs.New(ecs.Options{Region: "us-east-1", BaseEndpoint: &c.Base, Credentials: credentials})

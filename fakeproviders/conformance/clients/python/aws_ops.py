@@ -1,7 +1,7 @@
 """boto3: an operation is a service and an operation of its API, "ecs.RunTask", with the API's own arguments.
 
 Options: waiter (name of a waiter to run instead: "tasks_running"), pages (true: all pages, answers merged),
-retry_mode.
+retry_mode, region.
 """
 
 import boto3
@@ -33,7 +33,7 @@ def client(service, call):
     if "retry_mode" in call.options:
         config = botocore.config.Config(retries={"mode": call.options["retry_mode"]})
     with _lock:
-        return _session.client(service, endpoint_url=call.base, config=config)
+        return _session.client(service, endpoint_url=call.base, config=config, region_name=call.options.get("region"))
 
 
 def error(e):
