@@ -61,6 +61,8 @@ type Link interface {
 	Exchanges() int
 	// Cut ends the connection of an exchange at once, by a reset.
 	Cut(conn int)
+	// CutIdle does that to every connection without an open exchange.
+	CutIdle()
 	// Answer has an edge answer an exchange that is open, with the status and body of a, and end the
 	// connection: what the upstream answers later reaches nobody.
 	Answer(conn int, a Action)

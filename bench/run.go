@@ -330,11 +330,13 @@ func (st *stage) turns(ctx context.Context) error {
 	return nil
 }
 
-// strikeWindow shuts the agent link's front before the turn whose intent is struck; a probe proves it.
+// strikeWindow shuts the agent link's front before the turn whose intent is struck; a probe proves it. A
+// connection that the agent kept from a turn before would lead past the shut front: it is cut.
 func (st *stage) strikeWindow() error {
 	if err := st.agent.Shut(); err != nil {
 		return fmt.Errorf("agent link: %w", err)
 	}
+	st.agent.CutIdle()
 	st.window = true
 	c, err := net.Dial("tcp", st.agent.Address())
 	if err == nil {

@@ -265,6 +265,24 @@ func (l *link) Cut(conn int) {
 	}
 }
 
+// CutIdle cuts every connection without an open exchange.
+func (l *link) CutIdle() {
+	l.mu.Lock()
+	var idle []*conn
+	for _, c := range l.conns {
+		for c.open == nil && c.passing && !c.dead { // an answer's last bytes are on their way
+			l.changed.Wait()
+		}
+		if c.open == nil {
+			idle = append(idle, c)
+		}
+	}
+	l.mu.Unlock()
+	for _, c := range idle {
+		c.cut("cut")
+	}
+}
+
 // Answer answers the exchange that is open on a connection in the upstream's place, and ends the connection.
 // Without an open exchange nothing is done.
 func (l *link) Answer(conn int, a bench.Action) {

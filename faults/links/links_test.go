@@ -456,3 +456,25 @@ func expectNext(t *testing.T, c io.ReadWriter, u *upstream, n int) {
 		t.Fatalf("upstream got %q, expected %d requests", got, n)
 	}
 }
+
+// TestCutIdle: a connection that waits for its next exchange is reset, one with an exchange in work is not.
+func TestCutIdle(t *testing.T) {
+	goOn := make(chan struct{})
+	g := newGate(func(a bench.Arrival) bench.Action {
+		if a.Point == bench.AgentResponse && a.Conn == 2 {
+			<-goOn
+		}
+		return bench.Action{Act: bench.Pass}
+	})
+	l := raise(t, newUpstream(t, echo).ln.Addr().String(), g)
+	idle := dial(t, l.Address())
+	send(t, idle, post("one"))
+	expect(t, idle, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none")
+	busy := dial(t, l.Address())
+	send(t, busy, post("two"))
+	g.wait("arrive", 4)
+	l.CutIdle()
+	expectEnd(t, idle, "", syscall.ECONNRESET)
+	close(goOn)
+	expect(t, busy, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo")
+}
