@@ -22,7 +22,7 @@ func items() []bench.Contract {
 		LookUp: bench.LookUpTerms{Kind: "authoritative", By: "attributes"},
 	}
 	condition := transact
-	condition.Unique = map[string][]string{"item": {"table", "flight", "seat"}}
+	condition.Unique = map[string][]string{"item": {"flight", "seat"}}
 	return []bench.Contract{
 		honest("dynamodb-transact-write", "items", "A token per transaction, kept 10 min from completion; in work: TransactionInProgress; other parameters: IdempotentParameterMismatch; all of the writes or none.", dynamoSource, transact),
 		honest("dynamodb-transact-write-condition", "items", "As dynamodb-transact-write, for puts under attribute_not_exists: a seat that is taken stays its holder's, and the answer shows the item.",
