@@ -97,7 +97,7 @@ func BenchmarkKillAndRestart(b *testing.B) {
 // without the pause, in turns of one run: the answer is lost after the commit, and a system without keys sends
 // again. The acceptance line is a ratio of the medians of at most 1.2, for a day and for thirty days.
 func BenchmarkRetention(b *testing.B) {
-	for _, c := range []struct{ name, workload string }{{"day", "refund"}, {"month", "account"}} {
+	for _, c := range []struct{ name, workload string }{{"day", "refund"}, {"month", "outbound-payment"}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := runOptions{suite: "full", systems: []string{"blind"}, workloads: []string{c.workload},
 				boundaries: []string{"committed-before-response", "token-expired"}, repeat: 1, parallel: 1, seed: 1}
