@@ -34,21 +34,30 @@ type finished struct {
 
 // runOnce runs `sixthcopy run` with more arguments in a folder, and reports it. It must end with a status.
 func runOnce(dir string, wantStatus int, args ...string) (*finished, error) {
-	f := &finished{file: filepath.Join(dir, "run.db")}
-	cmd := exec.Command("sixthcopy", append([]string{"run", "--out", f.file}, args...)...)
-	cmd.Dir = dir // no systems folder
-	said, err := cmd.CombinedOutput()
-	if err != nil && cmd.ProcessState == nil {
-		return nil, err
-	}
-	if got := cmd.ProcessState.ExitCode(); got != wantStatus {
-		return nil, fmt.Errorf("sixthcopy run %s: exit status %d, expected %d:\n%s", strings.Join(args, " "), got, wantStatus, tail(said))
-	}
-	text, err := reported(f.file)
+	file, err := runIn(dir, wantStatus, args...)
 	if err != nil {
 		return nil, err
 	}
-	return parsed(f.file, text)
+	text, err := reported(file, "--normalised")
+	if err != nil {
+		return nil, err
+	}
+	return parsed(file, text)
+}
+
+// runIn is runOnce without the report.
+func runIn(dir string, wantStatus int, args ...string) (file string, err error) {
+	file = filepath.Join(dir, "run.db")
+	cmd := exec.Command("sixthcopy", append([]string{"run", "--out", file}, args...)...)
+	cmd.Dir = dir // no systems folder
+	said, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		return "", err
+	}
+	if got := cmd.ProcessState.ExitCode(); got != wantStatus {
+		return "", fmt.Errorf("sixthcopy run %s: exit status %d, expected %d:\n%s", strings.Join(args, " "), got, wantStatus, tail(said))
+	}
+	return file, nil
 }
 
 // parsed reads a printed report.
@@ -57,10 +66,11 @@ func parsed(file string, text []byte) (*finished, error) {
 	return f, json.Unmarshal(text, &f.Report)
 }
 
-// reported is the normalised report of a run's file.
-func reported(file string) ([]byte, error) {
+// reported is the report of a run's file.
+func reported(file string, more ...string) ([]byte, error) {
 	var out, errw bytes.Buffer
-	if got := sixthcopy(context.Background(), []string{"report", file, "--format", "json", "--normalised"}, nil, &out, &errw); got != 0 {
+	args := append([]string{"report", file, "--format", "json"}, more...)
+	if got := sixthcopy(context.Background(), args, nil, &out, &errw); got != 0 {
 		return nil, fmt.Errorf("sixthcopy report: exit status %d: %s", got, errw.String())
 	}
 	return out.Bytes(), nil

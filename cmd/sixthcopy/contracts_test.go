@@ -208,7 +208,7 @@ func TestOneChangedEventShows(t *testing.T) {
 	if err := changed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	text, err := reported(path)
+	text, err := reported(path, "--normalised")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,15 @@ func runAs(dir string, wantStatus int, o runOptions) (*ran, error) {
 	for _, w := range spec.Workloads {
 		r.kept[w.Name], r.calls[w.Name] = spec.Contracts[w.Provider.Contract], struckCall(w)
 	}
-	r.finished, err = runOnce(dir, wantStatus, args...)
+	file, err := runIn(dir, wantStatus, args...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := reported(file)
+	if err != nil {
+		return nil, err
+	}
+	r.finished, err = parsed(file, text)
 	return r, err
 }
 
