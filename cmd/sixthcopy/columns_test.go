@@ -10,8 +10,8 @@ import (
 
 // What is printed fits a terminal of 80 columns.
 func TestHelpAndListsAreNarrow(t *testing.T) {
-	for _, args := range []string{"--help", "run --help", "report --help", "show --help", "judge --help", "list --help", "schema --help",
-		"list boundaries", "list providers", "list systems", "list workloads"} {
+	for _, args := range []string{"--help", "run --help", "report --help", "show --help", "judge --help", "list --help", "schema --help", "provide --help",
+		"list boundaries", "list contracts", "list providers", "list systems", "list workloads"} {
 		var out, errw bytes.Buffer
 		if got := sixthcopy(context.Background(), strings.Fields(args), nil, &out, &errw); got != 0 || out.Len() == 0 {
 			t.Errorf("%s: exit status %d, %d bytes: %s", args, got, out.Len(), errw.String())

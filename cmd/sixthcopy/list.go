@@ -88,6 +88,11 @@ func printList(c *console, format string, all []thing) error {
 	}
 	var b strings.Builder
 	for _, t := range all {
+		if name+kind > 40 { // too little would be left for the summaries
+			fmt.Fprintf(&b, "%-*s  %s\n", name, t.Name, t.Kind)
+			hang(&b, "    ", t.Summary)
+			continue
+		}
 		hang(&b, fmt.Sprintf("%-*s  %-*s  ", name, t.Name, kind, t.Kind), t.Summary)
 	}
 	_, err := io.WriteString(c.out, b.String())

@@ -15,7 +15,7 @@ import (
 // ran is a run with the plan that it followed.
 type ran struct {
 	*finished
-	truths map[[3]string]bench.Truth // at the strike, by workload, boundary and variant
+	truths map[[3]string]bench.Truth // at the strike, by workload, boundary and variant; what never commits is nothing
 	kept   map[string]bench.Contract // by workload
 	calls  map[string]bench.Intent   // the struck one, by workload
 	spec   bench.PlanSpec            //
@@ -44,7 +44,11 @@ func runAs(dir string, wantStatus int, o runOptions) (*ran, error) {
 	}
 	r := &ran{truths: map[[3]string]bench.Truth{}, kept: map[string]bench.Contract{}, calls: map[string]bench.Intent{}, spec: spec}
 	for _, t := range plan.Trials {
-		r.truths[[3]string{t.Workload.Name, string(t.Fault.Boundary), t.Fault.Variant}] = t.Fault.Truth
+		truth := t.Fault.Truth
+		if t.Fault.Meets[bench.BeforeCommit].Act == bench.Rollback { // in flight, and never to be
+			truth = bench.TruthNothing
+		}
+		r.truths[[3]string{t.Workload.Name, string(t.Fault.Boundary), t.Fault.Variant}] = truth
 	}
 	for _, w := range spec.Workloads {
 		r.kept[w.Name], r.calls[w.Name] = spec.Contracts[w.Provider.Contract], struckCall(w)
@@ -214,7 +218,7 @@ func (r *ran) sightings() []sighting {
 // is reports whether the cell is of one of the systems.
 func (p sighting) is(systems ...string) bool { return slices.Contains(systems, p.System) }
 
-// mirror reports whether nothing had happened at the strike.
+// nothing reports whether nothing had happened at the strike, and nothing came of the struck call later.
 func (p sighting) nothing() bool { return p.truth == bench.TruthNothing }
 
 // at reports whether the cell is at a boundary, in a variant that begins so.
