@@ -55,6 +55,9 @@ func openFile(ctx context.Context, path, contract string, now Reading) (f *file,
 		if entries, err := os.ReadDir(f.folder()); err == nil && len(entries) > 0 {
 			return nil, clock, fmt.Errorf("store %s is new, but %s has something in it: move that away, or name another file", path, f.folder())
 		}
+		if err := f.dropJournal(); err != nil {
+			return nil, clock, err
+		}
 		return f, now, f.blank(ctx, contract, now)
 	}
 	clock, err = f.check(ctx, contract)
@@ -89,6 +92,17 @@ func (f *file) blank(ctx context.Context, contract string, now Reading) (err err
 	}
 	if err := os.WriteFile(f.path, text, 0o600); err != nil {
 		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// dropJournal removes what a killed process left beside a file that has since been removed: SQLite would read the
+// commits in it into the new one.
+func (f *file) dropJournal() error {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(f.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("store: journal of a file that is gone: %w", err)
+		}
 	}
 	return nil
 }

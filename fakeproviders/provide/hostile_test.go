@@ -141,6 +141,29 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestJournalOfARemovedFile: who removes the file of a killed process, and not its journal, starts anew.
+func TestJournalOfARemovedFile(t *testing.T) {
+	killed, fresh := filepath.Join(t.TempDir(), "f.db"), filepath.Join(t.TempDir(), "f.db")
+	r := up(t, "stripe-v1", killed)
+	if r.refund("o1", "k").status != 200 {
+		t.Fatal("no refund")
+	}
+	journal, err := os.ReadFile(killed + "-wal") // of a store that is open, as a killed process leaves it
+	if err != nil || len(journal) == 0 {
+		t.Fatalf("journal: %d bytes, %v", len(journal), err)
+	}
+	if err := os.WriteFile(fresh+"-wal", journal, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := up(t, "stripe-v1", fresh)
+	if n := again.effects(); n != 0 {
+		t.Errorf("%d effects in a new file", n)
+	}
+	if got := again.refund("o1", "k"); got.status != 200 || got.header.Get("Idempotent-Replayed") != "" || again.effects() != 1 {
+		t.Errorf("the first refund: %+v, %d effects", got, again.effects())
+	}
+}
+
 // TestFilesAreKept: a provider that keeps files beside its store finds them again, and loses them in a reset.
 func TestFilesAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.db")
