@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/store"
@@ -59,9 +60,9 @@ var sfString = regexp.MustCompile(`^"([\x20-\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"$`
 
 // keyProblem says what is wrong with a key as it was sent, "" if nothing is.
 func keyProblem(t bench.KeyTerms, key string) string {
-	switch {
-	case t.MaxLength > 0 && len(key) > t.MaxLength:
-		return fmt.Sprintf("The idempotency key has %d characters; the limit is %d.", len(key), t.MaxLength)
+	switch n := utf8.RuneCountInString(key); {
+	case t.MaxLength > 0 && n > t.MaxLength:
+		return fmt.Sprintf("The idempotency key has %d characters; the limit is %d.", n, t.MaxLength)
 	case t.Syntax == "uuid" && !uuid.MatchString(key):
 		return fmt.Sprintf("The idempotency key must be a UUID, not %.60q.", key)
 	case t.Syntax == "sf-string" && !sfString.MatchString(key):

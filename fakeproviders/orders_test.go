@@ -235,12 +235,15 @@ func TestSquareKeyIsInTheBody(t *testing.T) {
 		if got := pay(path, `,"idempotency_key":"`+strings.Repeat("k", 46)+`"`); got.status != 400 {
 			t.Errorf("%s with 46 characters: %d %s", path, got.status, got.body)
 		}
+		if got := pay(path, `,"idempotency_key":"`+strings.Repeat("ü", 45)+`"`); got.status/100 != 2 {
+			t.Errorf("%s with 45 characters of two bytes: %d %s", path, got.status, got.body)
+		}
 	}
-	r.wantEffects(2)
+	r.wantEffects(4)
 	r.want(r.send("POST", "/v2/payments/cancel", `{"idempotency_key":"k"}`), 200)
 	r.want(r.send("POST", "/v2/payments/cancel", `{"idempotency_key":"unknown"}`), 200)
 	r.want(r.send("POST", "/v2/payments/cancel", `{}`), 400)
-	r.wantEffects(4) // the key of both endpoints
+	r.wantEffects(6) // the key of both endpoints
 }
 
 func TestOrdersScopes(t *testing.T) {
