@@ -77,7 +77,10 @@ func contractFor(c Contract, tool Tool, use ToolUse, keyReaches, lookUpReaches b
 	}
 	for _, t := range []*BoundTerms{&said, &is} {
 		if !keyReaches {
-			t.KeyHours, t.SavesFailures, t.Breaks = 0, false, KeyBreaks{}
+			t.KeyHours, t.SavesFailures = 0, false
+			if use.Key != KeyRequest && use.Key != KeyMeta { // keys of a server's that come again do harm where they are mistreated
+				t.Breaks = KeyBreaks{}
+			}
 		}
 		if !lookUpReaches {
 			t.LookUp, t.LookUpBy = "none", ""

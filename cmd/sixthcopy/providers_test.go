@@ -17,7 +17,7 @@ type ran struct {
 	*finished
 	truths map[[3]string]bench.Truth // at the strike, by workload, boundary and variant; what never commits is nothing
 	kept   map[string]bench.Contract // by workload
-	calls  map[string]bench.Intent   // the struck one, by workload
+	keyed  map[string]bench.KeyUse   // of the struck call, by workload
 	spec   bench.PlanSpec            //
 }
 
@@ -42,7 +42,7 @@ func runAs(dir string, wantStatus int, o runOptions) (*ran, error) {
 	for _, s := range o.systems {
 		args = append(args, "--system", s)
 	}
-	r := &ran{truths: map[[3]string]bench.Truth{}, kept: map[string]bench.Contract{}, calls: map[string]bench.Intent{}, spec: spec}
+	r := &ran{truths: map[[3]string]bench.Truth{}, kept: map[string]bench.Contract{}, keyed: map[string]bench.KeyUse{}, spec: spec}
 	for _, t := range plan.Trials {
 		truth := t.Fault.Truth
 		if t.Fault.Meets[bench.BeforeCommit].Act == bench.Rollback { // in flight, and never to be
@@ -51,7 +51,7 @@ func runAs(dir string, wantStatus int, o runOptions) (*ran, error) {
 		r.truths[[3]string{t.Workload.Name, string(t.Fault.Boundary), t.Fault.Variant}] = truth
 	}
 	for _, w := range spec.Workloads {
-		r.kept[w.Name], r.calls[w.Name] = spec.Contracts[w.Provider.Contract], struckCall(w)
+		r.kept[w.Name], r.keyed[w.Name] = spec.Contracts[w.Provider.Contract], w.Tools[struckCall(w).Call.Tool].Key
 	}
 	file, err := runIn(dir, wantStatus, args...)
 	if err != nil {
@@ -105,7 +105,7 @@ var workloadOf = map[string]string{
 	"stripe-v1-forgets-early":    "refund-twice",
 	"stripe-v1-forgets-on-error": "refund-twice",
 	"stripe-v1-latest-only":      "refund-twice",
-	"stripe-v1-shared-keys":      "refund-twice",
+	"stripe-v1-shared-keys":      "payout-request-keys",
 	"stripe-v1-unenforced":       "refund-twice",
 	"tickets-stale-unbounded":    "ticket",
 }
@@ -203,14 +203,14 @@ func TestEveryLieIsMet(t *testing.T) {
 type sighting struct {
 	report.Cell
 	contract bench.Contract
-	call     bench.Intent
 	truth    bench.Truth
+	keyed    bench.KeyUse // who fills the key of the struck call
 }
 
 func (r *ran) sightings() []sighting {
 	var all []sighting
 	for _, c := range r.Cells {
-		all = append(all, sighting{c, r.kept[c.Workload], r.calls[c.Workload], r.truths[[3]string{c.Workload, string(c.Boundary), c.Variant}]})
+		all = append(all, sighting{c, r.kept[c.Workload], r.truths[[3]string{c.Workload, string(c.Boundary), c.Variant}], r.keyed[c.Workload]})
 	}
 	return all
 }

@@ -73,6 +73,9 @@ var surprises = []surprise{
 	{"Half an answer is no answer", func(p sighting) bool { return p.is("model-guess") },
 		"The words of the error speak of an answer that had begun (\"EOF\", \"cut short\"), and the model takes it for a success that was only badly delivered. " +
 			"The bytes are the same whether anything was committed or not."},
+	{"A server that numbers its requests anew", func(p sighting) bool { return p.keyed == bench.KeyRequest && p.Violation == 0 },
+		"The tool server makes the key of the number of the JSON-RPC request. After a kill, or in a new session, the client counts from the start: the repetition has the " +
+			"number of the first, and so its key. It is saved by an accident, which on another day gives another call that number."},
 	{"A unique constraint saves the bold", func(p sighting) bool { return len(p.contract.Actual.Unique) > 0 && p.Violation == 0 },
 		"A second one of the name, of the tag, of the branches is refused by nature of the thing. Where the tool spells the refusal out it is taken for what it is, " +
 			"else the policy ends in `unknown` over an effect that is there once: safe, and no merit of the policy."},
@@ -93,8 +96,9 @@ var lying = map[string]string{
 		"the kept failure, executes again. Without the commit the same forgetting is a blessing: the retry succeeds, where under the honest contract the kept failure bars it.",
 	"stripe-v1-latest-only": "Each key drives the one before it out. A retry that comes before anybody uses another key meets its own, so one caller who makes one call after another " +
 		"does not notice; only a key that comes back after another was used is new to the provider.",
-	"stripe-v1-shared-keys": "One key space for all accounts. It shows only where two accounts use one key; keys that are made of conversation, turn and call never meet, and so " +
-		"no cell here differs from the honest contract's.",
+	"stripe-v1-shared-keys": "One key space for all accounts. Keys that are made of conversation, turn and call never meet. Those that a server makes of the number of a request do as " +
+		"soon as the agent has been restarted and counts anew: the second account's payout is answered with the first one's, and nothing in the answer but the account " +
+		"tells. The ledger, which takes a `done` for a `done`, is deceived like everybody.",
 	"stripe-v1-unenforced":    "The key is taken and ignored: every retry under it is another effect, as many as the budget allows (three more where every attempt is struck, two where the agent is killed twice). The ledger has no look-up to know better.",
 	"tickets-stale-unbounded": "The look-up is said to see everything after 10 minutes, and does after 30 days. The ledger waits the 10 minutes, finds nothing, believes it, and opens the ticket again; of a withdrawn goal it says that nothing was done. never and native-token look nothing up and come to no more harm than elsewhere.",
 }
