@@ -175,7 +175,7 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 		return true, nil
 	case !busy:
 		if until, ok := st.earliest(); ok {
-			if st.moves++; st.moves > maxMoves || until.Sub(Epoch) > lifetime {
+			if st.moves++; st.moves > maxMoves || until.Sub(Epoch) > lifetime+st.trial.Contract.Passes(st.trial.Fault.Pass) {
 				return false, st.cutOff("endless", fmt.Sprintf("it waits until %s after %d moves of the clock; a trial ends after %d moves or %d days of virtual time",
 					until.Format(time.RFC3339), st.moves-1, maxMoves, lifetime/(24*time.Hour)))
 			}

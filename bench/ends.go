@@ -33,11 +33,11 @@ func (st *stage) systemEnds(err error) error {
 }
 
 // A trial's virtual time has an end, so that a system that waits for ever, or again and again, comes to one.
-// The longest promise of a contract is 30 days; the back-offs of a patient policy are some dozens.
+// The back-offs of a patient policy are some dozens.
 const (
-	lifetime  = 400 * 24 * time.Hour
-	maxMoves  = 1000   // of the clock, for the system's waits
-	maxEvents = 10_000 // of the history; a long trial has a few hundred
+	lifetime  = 400 * 24 * time.Hour // beside what the fault lets pass, which may be a retention of ten years
+	maxMoves  = 1000                 // of the clock, for the system's waits
+	maxEvents = 10_000               // of the history; a long trial has a few hundred
 )
 
 // circles cuts a system off that goes on and on without waiting.

@@ -317,6 +317,18 @@ func TestLookUps(t *testing.T) {
 			r.wantEffects(1) // whatever the look-up says
 		})
 	}
+	t.Run("look-ups of before do not count", func(t *testing.T) {
+		r := up(t, "tickets-lags-reads")
+		for range 3 {
+			found(r)
+		}
+		r.want(r.send("POST", "/tickets", body), 201)
+		for i, want := range []int{0, 0, 1} {
+			if got := found(r); got != want {
+				t.Errorf("look-up %d after it was made sees %d tickets, want %d", i+1, got, want)
+			}
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		r := up(t, "tickets-no-look-up")
 		r.want(r.send("GET", "/tickets?reference=ref", ""), 400)

@@ -39,6 +39,17 @@ func TestFailuresAreExecutedAgain(t *testing.T) {
 			t.Errorf("%s: another amount: %s", at, got.body)
 		}
 	}
+	t.Run("what was made outlives a second failure", func(t *testing.T) {
+		r := up(t, "stripe-v2")
+		r.gate.order(bench.Committed, "r1", bench.Action{Act: bench.Fail, Status: 500})
+		r.gate.order(bench.Received, "r2", bench.Action{Act: bench.Fail, Status: 503})
+		r.want(r.v2("POST", outboundPayments, outboundOf(5), "k"), 500)
+		r.want(r.v2("POST", outboundPayments, outboundOf(5), "k"), 503)
+		done := r.want(r.v2("POST", outboundPayments, outboundOf(5), "k"), 200)
+		if all := r.effects(); len(all) != 1 || done.field("id") != all[0].ID {
+			t.Errorf("effects %+v, answer %s", all, done.body)
+		}
+	})
 	t.Run("funds that come back", func(t *testing.T) {
 		r := up(t, "stripe-v2")
 		big := r.want(r.v2("POST", outboundPayments, outboundOf(60_000_000), "k1"), 200)

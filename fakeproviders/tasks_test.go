@@ -65,6 +65,21 @@ func TestTokenIsKeptPastTheTasksEnd(t *testing.T) {
 	}
 }
 
+// TestTokenIsKeptForADayAtMost: a task that stops within the last hour of it does not make that longer.
+func TestTokenIsKeptForADayAtMost(t *testing.T) {
+	body := `{"taskDefinition":"web","clientToken":"t"}`
+	for past, kept := range map[time.Duration]bool{0: true, time.Second: false} {
+		r := up(t, "ecs-run-task")
+		first := arnsIn(t, r.want(r.runTask(body), 200), "tasks")
+		r.clock.pass(24*time.Hour - 30*time.Minute)
+		r.want(r.ecs("StopTask", `{"task":"`+first[0]+`"}`), 200)
+		r.clock.pass(30*time.Minute + past)
+		if again := arnsIn(t, r.want(r.runTask(body), 200), "tasks"); reflect.DeepEqual(again, first) != kept {
+			t.Errorf("%s past a day: first %v, again %v; kept is expected to be %v", past, first, again, kept)
+		}
+	}
+}
+
 // To stop a task is an effect that undoes it, once; the task is then seen as stopped for an hour.
 func TestStopTask(t *testing.T) {
 	r := up(t, "ecs-run-task")

@@ -239,3 +239,15 @@ func TestRetryThatWaitsForItsKeyLetsTheFirstGo(t *testing.T) {
 		t.Error("the held call was let go for another reason")
 	}
 }
+
+// A retention of ten years, let pass by the fault, is not the system's to wait: its back-off afterwards is heard out.
+func TestWaitAfterALongRetention(t *testing.T) {
+	spec, _, err := runOptions{suite: "full", workloads: []string{"order"}, contract: "increase-transfers", repeat: 1, seed: 1, parallel: 1}.spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := newStand(t).cell(t, spec, "ledger", bench.TokenExpired, "just-inside")
+	if rec.Judged.Verdict != bench.Exact || rec.Broke != nil {
+		t.Errorf("verdict %v, the system broke off with %+v, expected exact", rec.Judged.Verdict, rec.Broke)
+	}
+}
