@@ -125,7 +125,7 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 			if reason != "" || f.Quick != first {
 				continue
 			}
-			k := kind{f.Boundary, classes[f.name()].Name, placed.truthKind()}
+			k := kind{f.Boundary, classes[f.name()].Name, placed.truthKind(c)}
 			switch s.Suite {
 			case SuiteQuick:
 				if f.Drift != "" {
@@ -163,7 +163,7 @@ func (f Fault) crashes() bool {
 }
 
 // truthKind is what is so at the strike, and whether what is in work will come to be.
-func (f Fault) truthKind() string {
+func (f Fault) truthKind(c Contract) string {
 	kind := string(f.Truth)
 	if a, ok := f.Meets[BeforeCommit]; ok && a.Act == Rollback && f.Truth == TruthInFlight {
 		kind += ", never commits"
@@ -173,6 +173,9 @@ func (f Fault) truthKind() string {
 	}
 	if f.ProviderFailure {
 		kind += ", and the provider's own failure, which it may have saved"
+	}
+	if f.crashes() && (c.Advertised.Key.InFlight == "durable" || c.Actual.Key.InFlight == "durable") {
+		kind += ", and a crash, which may have left the key in use"
 	}
 	return kind
 }
@@ -378,7 +381,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 			byKey[key], first[key] = class, placed
 		}
 		class.Members = append(class.Members, f.name())
-		class.Truths = append(class.Truths, placed.truthKind())
+		class.Truths = append(class.Truths, placed.truthKind(c))
 		class.Shown.ProviderFailure = class.Shown.ProviderFailure || placed.ProviderFailure
 		class.Shown.ProviderCrash = class.Shown.ProviderCrash || placed.crashes()
 		class.Shown.Told = len(class.Members) == 1 && (placed.NonDelivery || placed.Tells)

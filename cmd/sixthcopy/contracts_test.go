@@ -251,3 +251,23 @@ func TestWaitAfterALongRetention(t *testing.T) {
 		t.Errorf("verdict %v, the system broke off with %+v, expected exact", rec.Judged.Verdict, rec.Broke)
 	}
 }
+
+// A crash that leaves the key in use bounds its class, so that core, which runs one cell of each truth, has it too.
+func TestCoreHasTheCrashThatBoundsItsClass(t *testing.T) {
+	for contract, want := range map[string]bool{"stripe-v1-claim-left": true, "stripe-v1": false} {
+		spec, _, err := runOptions{suite: "core", workloads: []string{"refund"}, contract: contract, repeat: 1, seed: 1, parallel: 1}.spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := bench.MakePlan(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := slices.ContainsFunc(plan.Trials, func(tr bench.Trial) bool {
+			return tr.Fault.Boundary == bench.ReceivedBeforeCommit && tr.Fault.Variant == "provider-crash"
+		})
+		if has != want {
+			t.Errorf("core under %s has the provider's crash: %v, expected %v", contract, has, want)
+		}
+	}
+}
