@@ -269,16 +269,40 @@ func (o runOptions) underContract(all []bench.Workload) ([]bench.Workload, error
 		return nil, unknown("contract", o.contract, names)
 	}
 	var fit []bench.Workload
+	guarded := ""
 	for _, w := range all {
-		if w.Provider.Kind == c.Provider {
+		own, _ := contracts.Find(w.Provider.Contract) // the loader knows no others
+		switch {
+		case w.Provider.Kind != c.Provider:
+		case !sameNature(w, own.Advertised, c.Advertised):
+			guarded = w.Name
+		default:
 			w.Provider.Contract = c.Name
 			fit = append(fit, w)
 		}
 	}
-	if len(fit) == 0 {
+	switch {
+	case len(fit) == 0 && guarded != "":
+		return nil, usagef("docs/contracts.md, column natural, has the contracts that fit", "workload %s is at provider %s, but its call is guarded by nature (a name, a condition, a PUT) otherwise than contract %s says", guarded, c.Provider, c.Name)
+	case len(fit) == 0:
 		return nil, usagef("sixthcopy list workloads", "no workload that was asked for is at provider %s, which contract %s is for", c.Provider, c.Name)
 	}
 	return fit, nil
+}
+
+// sameNature tells whether two contracts say the same of what guards the effects of a workload without a key:
+// that lies in the call, which --contract does not change.
+func sameNature(w bench.Workload, a, b bench.Terms) bool {
+	for _, turn := range w.Turns {
+		for _, in := range turn.Intents {
+			for _, s := range in.Slots {
+				if !slices.Equal(a.Unique[s.Class], b.Unique[s.Class]) {
+					return false
+				}
+			}
+		}
+	}
+	return a.NaturallyIdempotent == b.NaturallyIdempotent
 }
 
 func (o runOptions) chooseSystems() ([]bench.System, error) {
