@@ -41,6 +41,8 @@ type surprise struct {
 // surprises explains every surprising cell. The first that fits is the reason. To add one: a line here, in the order in
 // which docs/surprises.md shows them.
 var surprises = []surprise{
+	{"Two calls of equal arguments under one key", func(p sighting) bool { return p.is("key-by-arguments") },
+		"The second, wanted call hashes to the key of the first and is answered with it. No fault is needed for that."},
 	{"Equal words are one message", func(p sighting) bool {
 		return p.contract.Actual.Key.FromContent && (p.FalseDedup > 0 || p.Violation == 0)
 	}, "A queue that knows a message without an id by its body drops an equal one within five minutes, and answers as if it had taken it. That saves the " +
@@ -63,8 +65,6 @@ var surprises = []surprise{
 		return p.at(bench.ParameterDrift) && strings.Contains(p.contract.Actual.Key.Scope, "+") && p.Extra > 0 && p.Missing == 0 && p.is("native-token")
 	}, "The key holds in a region or a zone, and the repair names that in other words, or for the first time. To the provider it is another one, in which the key is " +
 		"new: the same key makes a second effect. The contract is kept; a scope that is part of the arguments is only as stable as they are."},
-	{"Two calls of equal arguments under one key", func(p sighting) bool { return p.is("key-by-arguments") },
-		"The second, wanted call hashes to the key of the first and is answered with it. No fault is needed for that."},
 	{"A failure that is kept under the key", func(p sighting) bool {
 		return p.FalseDedup > 0 && strings.HasPrefix(p.Variant, "provider-") && p.contract.Actual.Key.Saves == "executed"
 	}, "The provider fails by itself, keeps the failure, and answers every retry under the key with it, though nothing is there and a fresh key would do. The " +
@@ -89,13 +89,13 @@ var lying = map[string]string{
 	"rows-unenforced":              "The constraint that is promised is not there. The ledger sends again, trusting that a second row would be refused.",
 	"stripe-v1-claim-left": "A crash leaves the key in use for its whole retention. Nothing is made twice: every retry is told that the first is in work, until the budget ends. " +
 		"What was exact becomes `unknown`, for the key bars the way that it was to open.",
-	"stripe-v1-failure-cached": "Kept failures are not announced. The careful come to the same as where they are, for they replay in both and believe no failure under a key; who " +
-		"trusts the promise and takes a replayed failure for a new proof that nothing happened is wrong.",
+	"stripe-v1-failure-cached": "Kept failures are not announced. No cell differs from those under the honest contract: the policies that repeat under a key do so in both, and none takes " +
+		"the repeated failure for a proof that nothing happened.",
 	"stripe-v1-forgets-early": "After an hour instead of a day the key is forgotten, and the replay within the promised day executes anew. Just inside the true retention all is well.",
 	"stripe-v1-forgets-on-error": "The provider commits, fails, and drops the key with the failure. The replay under the key, which the contract promises to be answered with " +
 		"the kept failure, executes again. Without the commit the same forgetting is a blessing: the retry succeeds, where under the honest contract the kept failure bars it.",
 	"stripe-v1-latest-only": "Each key drives the one before it out. A retry that comes before anybody uses another key meets its own, so one caller who makes one call after another " +
-		"does not notice; only a key that comes back after another was used is new to the provider.",
+		"does not notice; only a key that comes back after another was used is new to the provider. No cell of the careful differs from the honest contract's.",
 	"stripe-v1-shared-keys": "One key space for all accounts. Keys that are made of conversation, turn and call never meet. Those that a server makes of the number of a request do as " +
 		"soon as the agent has been restarted and counts anew: the second account's payout is answered with the first one's, and nothing in the answer but the account " +
 		"tells. The ledger, which takes a `done` for a `done`, is deceived like everybody.",
@@ -197,17 +197,22 @@ func found(p sighting) string {
 	return strings.Join(s, ", ")
 }
 
-// table shows places by row: the variants, and the workloads in which they are.
+// table shows cells by row: the variants, and the workloads in which they are. Systems with the same share a row.
 func table(rows map[string][]sighting) string {
-	var b strings.Builder
-	b.WriteString("| system | boundary | what | variants | workloads |\n|---|---|---|---|---|\n")
+	systems := map[string][]string{} // by the rest of the row
 	for _, row := range slices.Sorted(maps.Keys(rows)) {
 		variants, where := map[string]bool{}, map[string]bool{}
 		for _, p := range rows[row] {
-			variants[p.Variant] = true
-			where[p.Workload] = true
+			variants[p.Variant], where[p.Workload] = true, true
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", row, strings.Join(slices.Sorted(maps.Keys(variants)), ", "), strings.Join(slices.Sorted(maps.Keys(where)), ", "))
+		system, rest, _ := strings.Cut(row, " | ")
+		rest = fmt.Sprintf("%s | %s | %s", rest, strings.Join(slices.Sorted(maps.Keys(variants)), ", "), strings.Join(slices.Sorted(maps.Keys(where)), ", "))
+		systems[rest] = append(systems[rest], system)
+	}
+	var b strings.Builder
+	b.WriteString("| boundary | what | variants | workloads | systems |\n|---|---|---|---|---|\n")
+	for _, rest := range slices.Sorted(maps.Keys(systems)) {
+		fmt.Fprintf(&b, "| %s | %s |\n", rest, strings.Join(systems[rest], ", "))
 	}
 	return b.String()
 }
