@@ -478,7 +478,7 @@ func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, m st
 
 // verdict is the run's ending.
 func (o runOptions) verdict(r *report.Report, path string) error {
-	invalid, violations := 0, 0
+	invalid, violations, faulty := 0, 0, 0
 	show := map[bool]string{} // the first trial to look at, of the invalid ones and of the violations
 	for _, c := range r.Cells {
 		if n := c.Invalid + c.Unjudged; n > 0 {
@@ -487,6 +487,9 @@ func (o runOptions) verdict(r *report.Report, path string) error {
 		}
 		if c.Violation > 0 && slices.Contains(o.systems, c.System) {
 			violations += c.Violation
+			if c.ProviderFault {
+				faulty += c.Violation
+			}
 			show[false] = cmp.Or(show[false], c.Trial)
 		}
 	}
@@ -515,7 +518,11 @@ func (o runOptions) verdict(r *report.Report, path string) error {
 	case off != nil:
 		return off
 	case violations > 0:
-		return &ending{violated, fmt.Errorf("%d trials of the named systems are violations", violations), tells}
+		said := fmt.Sprintf("%d trials of the named systems are violations", violations)
+		if faulty > 0 {
+			said += fmt.Sprintf(", %d of them at a provider that breaks its promise", faulty)
+		}
+		return &ending{violated, errors.New(said), tells}
 	}
 	return nil
 }

@@ -103,7 +103,10 @@ answer says of the effect to its caller, "nothing" if it is about none)
 func showTrial(w io.Writer, rec bench.Record) error {
 	var b strings.Builder
 	t, j, ev := rec.Trial, rec.Judged, rec.Evidence
-	hang(&b, "trial   ", fmt.Sprintf("%s: %s, workload %s, seed %d, repetition %d", t.ID, t.System, t.Workload.Name, t.Seed, t.Rep))
+	hang(&b, "trial   ", fmt.Sprintf("%s: %s, workload %s at %s, seed %d, repetition %d", t.ID, t.System, t.Workload.Name, t.Contract.Name, t.Seed, t.Rep))
+	if ev.Contract.Actual != nil {
+		hang(&b, "promise ", "broken by the provider. "+t.Contract.Summary)
+	}
 	if t.Fault.Boundary == bench.NoFault {
 		b.WriteString("control no fault\n")
 	} else {

@@ -84,7 +84,7 @@ func (b *Builder) Add(rec bench.Record) {
 	g := b.cells[key]
 	if g == nil {
 		g = &gathered{verdicts: map[bench.Verdict]bool{}, cell: Cell{
-			System: t.System, Workload: t.Workload.Name, Boundary: t.Fault.Boundary, Variant: t.Fault.Variant, Struck: t.Struck,
+			System: t.System, Workload: t.Workload.Name, Contract: t.Contract.Name, ProviderFault: rec.Evidence.Contract.Actual != nil, Boundary: t.Fault.Boundary, Variant: t.Fault.Variant, Struck: t.Struck,
 			Substrate: b.run.Substrate, Class: t.Class, Findings: map[string]int{}, Marks: map[string]int{}, InvalidReasons: map[string]int{}}}
 		b.cells[key] = g
 	}

@@ -117,6 +117,7 @@ func (p *printer) violations(r *Report) {
 	}
 	type sum struct {
 		trials    int
+		faulty    int // of them at a provider that breaks its promise
 		wrongs    wrongs
 		workloads []string
 		show      string
@@ -132,6 +133,9 @@ func (p *printer) violations(r *Report) {
 		}
 		s := sums[k]
 		s.trials += c.Violation
+		if c.ProviderFault {
+			s.faulty += c.Violation
+		}
 		s.wrongs.add(c)
 		if !slices.Contains(s.workloads, c.Workload) {
 			s.workloads = append(s.workloads, c.Workload)
@@ -149,7 +153,7 @@ func (p *printer) violations(r *Report) {
 	})
 	p.line("\nViolations: trials, and what was there or said in them that must not be")
 	var rows [][]string
-	system := ""
+	system, faulty := "", false
 	for _, k := range keys[:min(listed, len(keys))] {
 		if k.system != system {
 			rows = append(rows, []string{"", "", k.system, "", ""})
@@ -160,11 +164,18 @@ func (p *printer) violations(r *Report) {
 		if k.boundary == bench.NoFault {
 			at = "ctl"
 		}
-		rows = append(rows, []string{at, strconv.Itoa(s.trials), clip(s.wrongs.String(), 31), names(s.workloads, 22), s.show})
+		n := strconv.Itoa(s.trials)
+		if s.faulty > 0 {
+			n, faulty = n+"*", true
+		}
+		rows = append(rows, []string{at, n, clip(s.wrongs.String(), 31), names(s.workloads, 22), s.show})
 	}
 	left, right := tw.AlignLeft, tw.AlignRight
 	p.table([]string{"at", "n", "what", "workloads", "show"}, []tw.Align{right, right, left, left, left}, rows)
 	p.more(len(keys)-listed, "such rows")
+	if faulty {
+		p.line("* some or all at a provider that breaks its promise")
+	}
 	p.tells("ID", "what happened in a trial")
 }
 

@@ -75,7 +75,9 @@ type Run struct {
 type Cell struct {
 	System          string         `json:"system"`
 	Workload        string         `json:"workload"`
-	Boundary        bench.Boundary `json:"boundary"` // "none": the control
+	Contract        string         `json:"contract"`
+	ProviderFault   bool           `json:"provider_fault"` // the contract breaks its promise
+	Boundary        bench.Boundary `json:"boundary"`       // "none": the control
 	Variant         string         `json:"variant"`
 	Struck          string         `json:"struck"` // intent; "" in controls
 	Substrate       string         `json:"substrate"`

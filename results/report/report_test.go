@@ -246,7 +246,7 @@ func TestCell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := `{"system":"blind","workload":"refund-twice","boundary":"committed-before-response","variant":"reset","struck":"first",` +
+			want := `{"system":"blind","workload":"refund-twice","contract":"stripe-v1","provider_fault":false,"boundary":"committed-before-response","variant":"reset","struck":"first",` +
 				`"substrate":"process","class":"lost","trials":3,"exact":1,"safe":0,"violation":2,"invalid":0,"unjudged":0,"unsteady":true,` +
 				`"extra":4,"trials_with_extra":2,"missing":0,"false_dedup":0,"unresolved":0,"findings":{"false_failure":2},"marks":{},` +
 				`"latency_ms":3,"added_latency_ms":1,"attempts":6,"time_in_unknown_ms":0,"escalations":0,"ledger_bytes":100,"invalid_reasons":{},"trial":"blind-committed-before-response-0"}`
@@ -393,9 +393,17 @@ func TestTextMarksProviderFaults(t *testing.T) {
 		r := build(sample(), false)
 		r.Classes = []report.Class{{System: "ledger", Workload: "refund", Class: "lost", Bound: bench.MarkExact, Mark: bench.MarkViolation,
 			Regret: &two, ProviderFault: c.fault, LedgerOwes: c.owes}}
+		for i := range r.Cells {
+			r.Cells[i].ProviderFault = c.fault
+		}
 		var b strings.Builder
 		if err := r.Text(&b, "run.db"); err != nil {
 			t.Fatal(err)
+		}
+		for _, says := range []string{"The provider breaks its promise: refund-twice at stripe-v1.", "* some or all at a provider that breaks its promise"} {
+			if got := strings.Contains(b.String(), says); got != c.fault {
+				t.Errorf("%s: %q is said: %v", c.name, says, got)
+			}
 		}
 		if got := strings.Contains(b.String(), "fault: the provider breaks its promise"); got != c.column {
 			t.Errorf("%s: the column of faults is there: %v", c.name, got)

@@ -92,6 +92,7 @@ func (p *printer) tableWithGap(gap string, header []string, align []tw.Align, ro
 
 func (p *printer) head(r *Report) {
 	run := r.Run
+	defer p.broken(r)
 	p.line("suite %s, seed %d, %d of %d trials on substrate %s", run.Suite, run.Seed, run.Trials, run.Planned, run.Substrate)
 	var facts []string
 	if run.Seconds > 0 {
@@ -230,6 +231,19 @@ func (p *printer) metrics(r *Report) {
 	}
 	p.tableWithGap(" ", []string{"system", "trials", "exact", "safe", "viol.", "extra", "miss.", "dedup", "open", "?"},
 		[]tw.Align{tw.AlignLeft, right, right, right, right, right, right, right, right, right}, rows)
+}
+
+// broken names the contracts that break their promise, by workload.
+func (p *printer) broken(r *Report) {
+	var all []string
+	for _, c := range r.Cells {
+		if one := c.Workload + " at " + c.Contract; c.ProviderFault && !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	if len(all) > 0 {
+		p.hang("", "The provider breaks its promise: "+strings.Join(all, ", ")+". `sixthcopy list contracts` says what it promises and does.")
+	}
 }
 
 func (p *printer) regret(r *Report) {
