@@ -67,7 +67,7 @@ var classes = map[string][]string{
 	"queue": {"queued-message", "queue", "message-removal"},
 	"files": {"file", "deletion"}, "lines": {"line"}, "mail": {"message"}, "payments": {"refund", "charge", "payout", "transfer", "reversal", "intent", "capture", "cancellation"},
 	"outbound": {"outbound_payment", "event_destination", "cancellation", "removal", "change"},
-	"chat": {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
+	"chat":     {"post", "correction", "removal"}, "repository": {"issue", "comment", "pull_request", "release", "draft", "deployment", "ref", "change"},
 	"calendar": {"event", "cancellation"}, "cluster": {"config", "pod", "job", "app", "teardown"},
 	"orders": {"order", "payment"},
 	"rows":   {"row"}, "tasks": {"task", "service"}, "tickets": {"ticket"},
