@@ -58,7 +58,12 @@ all, with examples that run.`,
   sixthcopy provide ecs-run-task --listen 127.0.0.1:8080 --store ecs.db
   sixthcopy list contracts`,
 		Args: exactly(1, "the name of a contract"),
-		RunE: func(cmd *cobra.Command, args []string) error { return o.serve(cmd.Context(), c, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.store == "" && cmd.Flags().Changed("store") {
+				return usagef("name a file, or leave --store away: nothing is kept then", "--store is empty")
+			}
+			return o.serve(cmd.Context(), c, args[0])
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to be called at; port 0 is any free one")
@@ -83,12 +88,19 @@ func (o provideOptions) serve(ctx context.Context, c *console, name string) (err
 	}
 	dir, leave, err := trialDir("")
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		if at := (*os.PathError)(nil); errors.As(err, &at) {
+			err = at // without what the folder is for in a run
+		}
+		return errors.Join(usagef("TMPDIR names a folder that can be written", "folder for the token file: %w", err), listener.Close())
 	}
 	defer func() { err = errors.Join(err, leave()) }()
 	fake, err := provide.Open(ctx, provide.Spec{Contract: contract, Listener: listener, Dir: dir, File: o.store, Oracle: oracle, Machine: time.Now})
 	if err != nil && o.store != "" {
-		return &ending{misused, err, "--store names a file that only one fake of that contract has used, or a new one"}
+		hint := ""
+		if foreign := (*provide.Foreign)(nil); errors.As(err, &foreign) {
+			hint = "--store names a file that only one fake of that contract has used, or a new one"
+		}
+		return &ending{misused, err, hint}
 	}
 	if err != nil {
 		return err

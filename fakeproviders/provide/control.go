@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +95,11 @@ func (f *Fake) Handler(token string) (http.Handler, error) {
 		if err := decode(r, &o, `an order like {"at":"committed","act":"reset"}`); err != nil {
 			return nil, err
 		}
-		return asked(f.now().gate.arm(o))
+		s, err := f.now().gate.arm(o)
+		if err != nil {
+			return asked(nil, err)
+		}
+		return f.told(r.Context(), s)
 	})
 	on("GET /gate/{id}", func(r *http.Request) (any, error) {
 		wait := time.Duration(0)
@@ -108,7 +113,7 @@ func (f *Fake) Handler(token string) (http.Handler, error) {
 		ctx, cancel := context.WithTimeout(r.Context(), wait)
 		defer cancel()
 		if s, ok := f.now().gate.await(ctx, r.PathValue("id")); ok {
-			return s, nil
+			return f.told(r.Context(), s)
 		}
 		return nil, errNoOrder
 	})
@@ -151,6 +156,39 @@ func (f *Fake) Handler(token string) (http.Handler, error) {
 		}
 		mux.ServeHTTP(w, r)
 	}), nil
+}
+
+// told is an order with a warning where it has met nothing and calls have come, none of them with its op or class.
+func (f *Fake) told(ctx context.Context, s Standing) (any, error) {
+	told := struct {
+		Standing
+		Warning string `json:"warning,omitempty"`
+	}{Standing: s}
+	if s.Fitted > 0 || s.Op == "" && s.Class == "" {
+		return told, nil
+	}
+	var ops, classes []string
+	err := f.rows(ctx, `SELECT DISTINCT op, class FROM requests ORDER BY op, class`, func(rows *sql.Rows) error {
+		var op, class string
+		if err := rows.Scan(&op, &class); err != nil {
+			return err
+		}
+		ops, classes = append(ops, op), append(classes, class)
+		return nil
+	})
+	seen := func(all []string) string {
+		all = slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" })
+		slices.Sort(all)
+		return strings.Join(slices.Compact(all), ", ")
+	}
+	switch {
+	case len(ops) == 0: // nothing to tell by
+	case s.Op != "" && !slices.Contains(ops, s.Op):
+		told.Warning = fmt.Sprintf("no request so far has had op %q; there were: %s", s.Op, seen(ops))
+	case s.Class != "" && !slices.Contains(classes, s.Class):
+		told.Warning = fmt.Sprintf("no request so far has had class %q; there were classes: %s; ops: %s", s.Class, seen(classes), seen(ops))
+	}
+	return told, err
 }
 
 // asked says that an error is that of who asks.

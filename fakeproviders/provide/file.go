@@ -33,7 +33,7 @@ func openFile(ctx context.Context, path, contract string, now Reading) (f *file,
 	}
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, clock, fmt.Errorf("store: %w", err)
+		return nil, clock, unopened(path, err)
 	}
 	f = &file{path, lock}
 	defer func() {
@@ -63,6 +63,31 @@ func openFile(ctx context.Context, path, contract string, now Reading) (f *file,
 	clock, err = f.check(ctx, contract)
 	return f, clock, err
 }
+
+// Foreign says that a file is there and is no store of the contract that is to be served.
+type Foreign struct{ error }
+
+// unopened says why the file at path cannot be opened for writing.
+func unopened(path string, err error) error {
+	dir := filepath.Dir(path)
+	at, statErr := os.Stat(path)
+	in, dirErr := os.Stat(dir)
+	switch {
+	case statErr == nil && at.IsDir():
+		return fmt.Errorf("store %s is a folder: name a file in it", path)
+	case errors.Is(dirErr, os.ErrNotExist):
+		return fmt.Errorf("store %s: there is no folder %s: make it first", path, dir)
+	case dirErr == nil && !in.IsDir():
+		return fmt.Errorf("store %s: %s is no folder", path, dir)
+	case statErr == nil && readOnly(err):
+		return fmt.Errorf("store %s cannot be written: %w", path, err)
+	case readOnly(err):
+		return fmt.Errorf("store %s: folder %s cannot be written: %w", path, dir, err)
+	}
+	return fmt.Errorf("store: %w", err)
+}
+
+func readOnly(err error) bool { return errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS) }
 
 // blank makes the file the store of a contract to which nothing has happened. No handle on it may be open.
 func (f *file) blank(ctx context.Context, contract string, now Reading) (err error) {
@@ -119,10 +144,10 @@ func (f *file) check(ctx context.Context, contract string) (clock Reading, err e
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var of, text string
 	if err := db.QueryRowContext(ctx, `SELECT contract, clock FROM served`).Scan(&of, &text); err != nil {
-		return clock, fmt.Errorf("store %s is no store of `sixthcopy provide`: %w; name a new file, or an empty one", f.path, err)
+		return clock, &Foreign{fmt.Errorf("store %s is no store of `sixthcopy provide`: %w; name a new file, or an empty one", f.path, err)}
 	}
 	if of != contract {
-		return clock, fmt.Errorf("store %s is of contract %s, not of %s: name another file", f.path, of, contract)
+		return clock, &Foreign{fmt.Errorf("store %s is of contract %s, not of %s: name another file", f.path, of, contract)}
 	}
 	if err := json.Unmarshal([]byte(text), &clock); err != nil {
 		return clock, fmt.Errorf("store %s: clock: %w", f.path, err)

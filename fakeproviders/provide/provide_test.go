@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sixthcopy/sixthcopy/bench"
 	"github.com/sixthcopy/sixthcopy/fakeproviders/contracts"
@@ -378,5 +381,46 @@ func TestWhatIsListed(t *testing.T) {
 	r.want(&a, "GET", "/", "")
 	if a.Name != "stripe-v1" || a.Advertised.Key.Retention != 24*time.Hour || a.Busy != "" {
 		t.Errorf("about %+v", a)
+	}
+}
+
+// TestWarning: an order for an op or a class that no call had says so, and which there were.
+func TestWarning(t *testing.T) {
+	r := up(t, "stripe-v1", "")
+	warning := func(method, path, body string) string {
+		t.Helper()
+		var got struct{ Warning string }
+		r.want(&got, method, path, body)
+		return got.Warning
+	}
+	const order = `{"at":"committed","act":"pass","op":"RunTask"}`
+	if w := warning("POST", "/gate", order); w != "" {
+		t.Errorf("before any call: %q, expected no warning", w)
+	}
+	if a := r.refund("o1", "k1"); a.err != nil {
+		t.Fatal(a.err)
+	}
+	const want = `no request so far has had op "RunTask"; there were: create refund`
+	if w := warning("GET", "/gate/o1", ""); w != want {
+		t.Errorf("order o1: %q, expected %q", w, want)
+	}
+	if w := warning("POST", "/gate", order); w != want {
+		t.Errorf("the order again: %q, expected %q", w, want)
+	}
+	if w := warning("POST", "/gate", `{"at":"committed","act":"pass","class":"task"}`); !strings.Contains(w, `class "task"; there were classes: refund;`) {
+		t.Errorf("class task: %q", w)
+	}
+	if w := warning("POST", "/gate", `{"at":"committed","act":"pass","op":"create refund","class":"refund"}`); w != "" {
+		t.Errorf("words of a call that came: %q, expected no warning", w)
+	}
+}
+
+// TestStoreThatCannotBeWritten: it is said what cannot, and it is not taken for a store of something else.
+func TestStoreThatCannotBeWritten(t *testing.T) {
+	for err, want := range map[error]string{unix.EROFS: "cannot be written: read-only file system", os.ErrPermission: "cannot be written: permission denied"} {
+		dir := t.TempDir()
+		if got := unopened(filepath.Join(dir, "s.db"), err).Error(); !strings.HasSuffix(got, "s.db: folder "+dir+" "+want) {
+			t.Errorf("%v: %s", err, got)
+		}
 	}
 }
