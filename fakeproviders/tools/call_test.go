@@ -464,3 +464,24 @@ func TestDisconnectSeen(t *testing.T) {
 		}
 	}
 }
+
+// Faults on a connection that was used before need a read to use it first.
+func TestEveryProviderHasAWarmUp(t *testing.T) {
+	reads := warmUps()
+	for _, tool := range All {
+		if reads[tool.provider].method == "" {
+			t.Errorf("provider %s: no warm-up in run.go", tool.provider)
+		}
+	}
+}
+
+// An edge can answer 200 with nothing in it, or with half an answer: no tool takes that for done.
+func TestUnreadableSuccessIsUnknown(t *testing.T) {
+	for _, tool := range All {
+		for _, body := range []string{"", `{"object":"re`} {
+			if o := tool.read(response{status: 200, header: http.Header{}, body: []byte(body)}); !tool.readOnly && o.status != Unknown {
+				t.Errorf("%s: status %s for a body of %q, expected unknown", tool.name, o.status, body)
+			}
+		}
+	}
+}

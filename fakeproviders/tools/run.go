@@ -219,24 +219,7 @@ func (t *trial) exchange(ctx context.Context, r request) (response, error) {
 
 // warm makes one read on the provider connection, so that the next request is not its first.
 func (t *trial) warm(ctx context.Context) error {
-	warmUp := map[string]request{
-		"payments":   {method: http.MethodGet, path: "/v1/refunds?limit=1", about: "warm-up", header: stripeKey()},
-		"outbound":   withStripeKey(jsonRequest(http.MethodGet, "/v2/core/event_destinations?limit=1", "warm-up", nil)),
-		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
-		"instances":  ec2Request("warm-up", ec2Form("DescribeInstances")),
-		"snapshots":  ec2Request("warm-up", ec2Form("DescribeSnapshots")),
-		"tickets":    jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
-		"mail":       jsonRequest(http.MethodGet, "/messages", "warm-up", nil),
-		"lines":      jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
-		"files":      jsonRequest(http.MethodGet, "/files?prefix=warm-up", "warm-up", nil),
-		"rows":       jsonRequest(http.MethodGet, "/tables/warm-up/rows", "warm-up", nil),
-		"orders":     jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
-		"chat":       slackRequest("api.test", "warm-up", map[string]any{}),
-		"repository": {method: http.MethodGet, path: "/rate_limit", header: githubHeader(), about: "warm-up"},
-		"calendar":   keylessRequest(http.MethodGet, "/calendar/v3/calendars/warm-up/events", "warm-up", nil),
-		"cluster":    keylessRequest(http.MethodGet, "/version", "warm-up", nil),
-	}
-	r, ok := warmUp[t.config.ProviderKind]
+	r, ok := warmUps()[t.config.ProviderKind]
 	if !ok {
 		return fmt.Errorf("warm-up: provider kind %q has no tools", t.config.ProviderKind)
 	}
@@ -280,4 +263,27 @@ func worded(r request, b response, o outcome) string {
 		return fmt.Sprintf("%s: the provider answered %d", r.about, b.status)
 	}
 	return fmt.Sprintf("%s: the provider answered %d: %s", r.about, b.status, o.message)
+}
+
+// warmUps is a read for each kind of provider. What it is answered does not matter.
+func warmUps() map[string]request {
+	return map[string]request{
+		"payments":   {method: http.MethodGet, path: "/v1/refunds?limit=1", about: "warm-up", header: stripeKey()},
+		"outbound":   withStripeKey(jsonRequest(http.MethodGet, "/v2/core/event_destinations?limit=1", "warm-up", nil)),
+		"tasks":      awsRequest("ListTasks", "warm-up", map[string]any{}),
+		"instances":  ec2Request("warm-up", ec2Form("DescribeInstances")),
+		"snapshots":  ec2Request("warm-up", ec2Form("DescribeSnapshots")),
+		"tickets":    jsonRequest(http.MethodGet, "/tickets", "warm-up", nil),
+		"mail":       jsonRequest(http.MethodGet, "/messages", "warm-up", nil),
+		"lines":      jsonRequest(http.MethodGet, "/documents/warm-up", "warm-up", nil),
+		"files":      jsonRequest(http.MethodGet, "/files?prefix=warm-up", "warm-up", nil),
+		"rows":       jsonRequest(http.MethodGet, "/tables/warm-up/rows", "warm-up", nil),
+		"orders":     jsonRequest(http.MethodGet, "/orders?customer=warm-up", "warm-up", nil),
+		"chat":       slackRequest("api.test", "warm-up", map[string]any{}),
+		"repository": {method: http.MethodGet, path: "/rate_limit", header: githubHeader(), about: "warm-up"},
+		"queue":      sqsRequest("ListQueues", "warm-up", map[string]any{}, nil),
+		"items":      dynamoRequest("ListTables", "warm-up", map[string]any{}),
+		"calendar":   keylessRequest(http.MethodGet, "/calendar/v3/calendars/warm-up/events", "warm-up", nil),
+		"cluster":    keylessRequest(http.MethodGet, "/version", "warm-up", nil),
+	}
 }
