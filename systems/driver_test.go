@@ -250,7 +250,7 @@ func TestKillReachesWhatLeftTheGroup(t *testing.T) {
 				t.Errorf("a child is still alive: %q, %v", lines.Text(), lines.Err())
 			}
 			run.Release()
-			if left, _, _ := (&family{mark: run.(*session).process.family.mark, pid: -1}).look(); len(left) > 0 {
+			if left, _ := (&family{mark: run.(*session).process.family.mark, pid: -1}).look(); len(left) > 0 {
 				t.Errorf("processes %v are left", left)
 			}
 		})

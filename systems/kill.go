@@ -72,8 +72,8 @@ func (f *family) sweep(limit time.Duration) error {
 	deadline := time.Now().Add(limit)
 	for looked := false; ; {
 		_ = unix.Kill(-f.pid, unix.SIGKILL)
-		left, dying, dead := f.look()
-		if len(left) == 0 && (!dying && (!dead || looked) || time.Now().After(deadline)) {
+		left, dying := f.look()
+		if len(left) == 0 && (!dying && looked || time.Now().After(deadline)) {
 			return nil
 		}
 		looked = len(left) == 0
@@ -88,8 +88,9 @@ func (f *family) sweep(limit time.Duration) error {
 
 // look lists members of the family but for the leader: our own children (with Subreap) and, without, what
 // is still in the group. A child of ours that is dying or dead shows no mark, and what it had started may
-// have become our child after the list was read: dying asks for looks until it is dead, dead for one more.
-func (f *family) look() (left []int, dying, dead bool) {
+// have become our child after the list was read; and the kernel's list of children can miss one while another
+// of them ends. So dying asks for looks until it is dead, and nothing left is believed at the second look.
+func (f *family) look() (left []int, dying bool) {
 	for _, pid := range children(os.Getpid()) {
 		if pid == f.pid {
 			continue
@@ -99,14 +100,11 @@ func (f *family) look() (left []int, dying, dead bool) {
 			left = append(left, descendants(pid)...)
 			continue
 		}
-		switch s, err := statusOf(pid); { // after the mark was looked for: what had none was dying by then
-		case err != nil || s.dead:
-			dead = true
-		case s.dying:
+		if s, err := statusOf(pid); err == nil && s.dying && !s.dead { // after the mark was looked for: what had none was dying by then
 			dying = true
 		}
 	}
-	return left, dying, dead
+	return left, dying
 }
 
 // owns reports whether a process is in the group or carries the mark. A dead process shows no environment,
