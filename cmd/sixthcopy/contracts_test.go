@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -268,6 +269,43 @@ func TestCoreHasTheCrashThatBoundsItsClass(t *testing.T) {
 		})
 		if has != want {
 			t.Errorf("core under %s has the provider's crash: %v, expected %v", contract, has, want)
+		}
+	}
+}
+
+// workloadOf is the workload that meets a contract that lies. Contracts that a workload of the suite keeps are met there.
+var workloadOf = map[string]string{
+	"rows-unenforced":            "unique-row",
+	"stripe-v1-claim-left":       "refund-twice",
+	"stripe-v1-failure-cached":   "refund-twice",
+	"stripe-v1-forgets-early":    "refund-twice",
+	"stripe-v1-forgets-on-error": "refund-twice",
+	"stripe-v1-latest-only":      "refund-twice",
+	"stripe-v1-shared-keys":      "payout-request-keys",
+	"stripe-v1-unenforced":       "refund-twice",
+	"tickets-stale-unbounded":    "ticket",
+}
+
+func lies(c bench.Contract) bool { return !reflect.DeepEqual(c.Advertised, c.Actual) }
+
+// TestEveryLieIsMet: a contract that lies is one that a workload of the suite keeps, or one that a workload is put under.
+func TestEveryLieIsMet(t *testing.T) {
+	spec, _ := planOf(t, bench.SuiteFull)
+	for _, c := range contracts.All {
+		if !lies(c) {
+			if workloadOf[c.Name] != "" {
+				t.Errorf("%s does not lie, and a workload is put under it", c.Name)
+			}
+			continue
+		}
+		kept := slices.ContainsFunc(spec.Workloads, func(w bench.Workload) bool { return w.Provider.Contract == c.Name })
+		if !kept && workloadOf[c.Name] == "" {
+			t.Errorf("no workload meets %s: name one in workloadOf", c.Name)
+		}
+	}
+	for name := range workloadOf {
+		if _, ok := contracts.Find(name); !ok {
+			t.Errorf("workloadOf names %s, which is no contract", name)
 		}
 	}
 }

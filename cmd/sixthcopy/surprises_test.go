@@ -1,3 +1,5 @@
+//go:build deep
+
 package main
 
 import (
@@ -103,12 +105,9 @@ var lying = map[string]string{
 	"tickets-stale-unbounded": "The look-up is said to see everything after 10 minutes, and does after 30 days. The ledger waits the 10 minutes, finds nothing, believes it, and opens the ticket again; of a withdrawn goal it says that nothing was done. never and native-token look nothing up and come to no more harm than elsewhere.",
 }
 
-// TestSurprises keeps docs/surprises.md: every surprising cell of the providers suite, and of the runs under contracts
+// TestDeepSurprises keeps docs/surprises.md: every surprising cell of the providers suite, and of the runs under contracts
 // that lie, has its reason there, and every reason a cell.
-func TestSurprises(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the providers suite: left out with -short")
-	}
+func TestDeepSurprises(t *testing.T) {
 	suite, err := providersRun()
 	if err != nil {
 		t.Fatal(err)
