@@ -25,7 +25,7 @@ func newDoor(l net.Listener) *door {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			if err != nil { // no more descriptors, say
+			if err != nil { // no more descriptors, say: a back-off, which orders nothing
 				time.Sleep(10 * time.Millisecond)
 				continue
 			}

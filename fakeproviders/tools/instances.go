@@ -66,15 +66,20 @@ var runInstances = &Tool{
 	},
 }
 
+// ec2Tagged is a search for what bears a reference in its tag.
+func ec2Tagged(operation, reference string) request {
+	form := ec2Form(operation)
+	form.Set("Filter.1.Name", "tag:reference")
+	form.Set("Filter.1.Value.1", literal(reference))
+	return ec2Request("search for "+reference, form)
+}
+
 var findInstances = &Tool{
 	name: "find_instances", provider: "instances", readOnly: true,
 	about: "Find the virtual machines that were launched with a reference, oldest first.",
 	args:  []argument{{name: "reference", kind: text, required: true, about: "The reference given at the launch."}},
 	plan: func(a arguments) []request {
-		form := ec2Form("DescribeInstances")
-		form.Set("Filter.1.Name", "tag:reference")
-		form.Set("Filter.1.Value.1", literal(a.text("reference")))
-		return []request{ec2Request("search for "+a.text("reference"), form)}
+		return []request{ec2Tagged("DescribeInstances", a.text("reference"))}
 	},
 	read: func(r response) outcome {
 		if r.status/100 != 2 {

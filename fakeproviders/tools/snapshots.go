@@ -61,10 +61,7 @@ var findSnapshots = &Tool{
 	about: "Find the snapshots that were started with a reference.",
 	args:  []argument{{name: "reference", kind: text, required: true, about: "The reference given at the start."}},
 	plan: func(a arguments) []request {
-		form := ec2Form("DescribeSnapshots")
-		form.Set("Filter.1.Name", "tag:reference")
-		form.Set("Filter.1.Value.1", literal(a.text("reference")))
-		return []request{ec2Request("search for "+a.text("reference"), form)}
+		return []request{ec2Tagged("DescribeSnapshots", a.text("reference"))}
 	},
 	read: func(r response) outcome {
 		if r.status/100 != 2 {
