@@ -19,7 +19,7 @@ func classesOf(w Workload, c Contract, faults []Fault, tools map[string]Tool) ma
 		key := classKey(placed, w)
 		class := byKey[key]
 		if class == nil {
-			class = &Class{Name: w.Name + ": " + key, Workload: w.Name, Contract: c.Name, Shows: key}
+			class = &Class{Name: w.Name + ": " + key, Workload: w.Name, Contract: c.Name, Shows: key, Direct: w.Direct}
 			byKey[key], first[key] = class, placed
 		}
 		class.Members = append(class.Members, f.name())
@@ -69,6 +69,9 @@ func sortedClasses(by map[string]Class) []Class {
 // to do next. Equal keys are one class.
 func classKey(f Fault, w Workload) string {
 	parts := []string{string(shown(f, w))}
+	if w.Direct {
+		parts = append(parts, "of the provider itself")
+	}
 	switch f.Extent {
 	case ExtentIntent:
 		parts = append(parts, "at every attempt")

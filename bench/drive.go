@@ -76,6 +76,9 @@ func (st *stage) startOrder(restarted bool) *StartOrder {
 	t := st.trial
 	o := &StartOrder{Wire: WireVersion, StateDir: st.state(), Restarted: restarted,
 		Token: callID(t.Seed, t.ID, "token", 0), Tools: st.offers(), Knobs: Knobs{Events: t.Fault.Park == AgentEvent}}
+	if t.Direct {
+		o.Providers = map[string]string{t.Workload.Provider.Kind: "http://" + st.agent.Address()}
+	}
 	if t.Fault.Owner == "agent" {
 		o.Knobs.CallTimeoutMS = callTimeoutMS
 	}

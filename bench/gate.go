@@ -17,6 +17,7 @@ type gate struct {
 	selector selector
 	history  *History
 	serving  func(conn int) string // instance that carries a connection of the agent link
+	direct   bool                  // the agent link leads to the provider itself
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed and made anew at each change
@@ -245,11 +246,18 @@ func (g *gate) event(a Arrival, kind string) Event {
 func (g *gate) attemptOf(a Arrival, key exchange) *attempt {
 	switch {
 	case a.Point == AgentRequest:
-		if !g.selector.matches(a.Call) {
+		matches := g.selector.matches
+		if g.direct {
+			matches = g.selector.matchesAtProvider
+		}
+		if !matches(a.Call) {
 			return nil
 		}
 		g.reached = g.reached || g.fault.Park != AgentEvent // there the event is what must be reached
 		at := &attempt{n: len(g.attempts) + 1, agent: key, instance: a.Note}
+		if g.direct {
+			at.mutating, at.struck = 1, key
+		}
 		g.attempts = append(g.attempts, at)
 		return at
 	case a.Point == ProviderRequest:
@@ -390,7 +398,7 @@ func (g *gate) Ended(a Arrival) {
 	x := g.open[key]
 	delete(g.open, key)
 	if x != nil && g.held != nil && g.fault.Holds == RetryOver && !key.provider && x.attempt != nil &&
-		x.attempt.n > g.held.attempt.n && key.link != "agent" {
+		x.attempt.n > g.held.attempt.n && (g.direct || key.link != "agent") {
 		g.letGo("retry answered")
 	}
 	g.change()

@@ -12,6 +12,7 @@ type Graded struct {
 	Trial    string // id
 	System   string
 	Workload string
+	Direct   bool     // the system calls the provider itself
 	Boundary Boundary // NoFault: a control
 	Variant  string
 	Struck   string
@@ -25,6 +26,7 @@ type Member struct {
 	Workload string   `json:"workload"`
 	Boundary Boundary `json:"boundary"`
 	Variant  string   `json:"variant"`
+	Direct   bool     `json:"direct,omitempty"` // of systems that call the provider themselves
 }
 
 // ClassList is a class with its members, as the plan lists them; they may lie in several workloads.
@@ -43,7 +45,7 @@ func (c Class) List(tried map[Member]bool) ClassList {
 	has := map[string]bool{}
 	for i, name := range c.Members {
 		boundary, variant, _ := strings.Cut(name, " ")
-		m := Member{c.Workload, Boundary(boundary), variant}
+		m := Member{c.Workload, Boundary(boundary), variant, c.Direct}
 		truth := c.Truths[i]
 		if _, ok := first[truth]; !ok {
 			first[truth] = m
@@ -114,7 +116,7 @@ func Grade(in []Graded, classes []ClassList) Grades {
 	tried, unmet := map[cellName]bool{}, map[cellName]bool{}
 	systems := map[string]bool{}
 	for _, t := range g.Trials {
-		name := cellName{t.System, Member{t.Workload, t.Boundary, t.Variant}}
+		name := cellName{t.System, Member{t.Workload, t.Boundary, t.Variant, t.Direct}}
 		key := trialCell{name, t.Struck}
 		systems[t.System], tried[name] = true, true
 		cell := cells[key]

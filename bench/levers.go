@@ -174,6 +174,9 @@ type System interface {
 	Clock() string     // protocol, faketime, wall
 	AfterKill() string // redeliver or resume
 	Can(ability string) bool
+	// Calls are the kinds of providers that it calls itself (none: it calls tools) and the calls that it can
+	// make (none: all).
+	Calls() (providers, tools []string)
 	// Begin takes a process (a new one, or one that was reset) for a trial. dir is the state folder.
 	Begin(ctx context.Context, dir string) (Session, error)
 }

@@ -46,7 +46,7 @@ func (st *stage) offers() []OfferedTool {
 // address is where a tool is reached behind the agent link.
 func address(t Transport, link string) string {
 	switch t {
-	case TransportJSON:
+	case TransportJSON, TransportProvider:
 		return "http://" + link
 	case TransportMCPSessions:
 		return "http://" + link + "/mcp-sessions"

@@ -26,6 +26,8 @@ type PlanSpec struct {
 type SystemFacts struct {
 	Name, Kind, Clock string
 	Can               []string
+	Providers         []string // kinds that it calls itself; empty: it calls tools
+	Tools             []string // calls that it can make; empty: all
 }
 
 // Plan is what will be run: trials, the classes that their cells belong to, and what does not apply.
@@ -46,6 +48,7 @@ type Class struct {
 	Truths   []string `json:"truths"`  // of each member: what is so, and whether it will be
 	Bound    Mark     `json:"bound"`
 	Shown    Shown    `json:"shown"`
+	Direct   bool     `json:"direct,omitempty"`         // of systems that call the provider themselves
 	Provider bool     `json:"provider_fault,omitempty"` // the contract breaks its promise
 	Owes     bool     `json:"ledger_owes_bound"`        // the reference ledger owes the bound
 }
@@ -67,38 +70,64 @@ func MakePlan(s PlanSpec) (Plan, error) {
 		if !ok {
 			return plan, fmt.Errorf("workload %s: contract %q is unknown", w.Name, w.Provider.Contract)
 		}
-		classes := classesOf(w, contract, s.Faults, s.Tools)
-		terms := offered(w, contract, s.Tools)
-		chosen := s.choose(w, contract, classes)
-		for _, sys := range s.Systems {
-			plan.add(s, Trial{Workload: w, Contract: contract, Fault: Fault{Boundary: NoFault, Variant: "control", Truth: TruthNone},
-				System: sys.Name, Kind: sys.Kind, Bound: controlBound(terms), Offered: terms})
+		byTools, itself := plan.fitting(s, w)
+		if len(byTools) > 0 {
+			plan.cells(s, w, contract, byTools)
 		}
-		for _, f := range s.Faults {
-			placed, shaped, reason := place(f, w, contract, s.Tools)
-			if !s.wants(f.Boundary) || reason == "" && !chosen[f.name()] {
-				continue
-			}
-			if reason != "" {
-				plan.NotApplicable = append(plan.NotApplicable, NotApplicable{Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
-				continue
-			}
-			class := classes[f.name()]
-			for _, sys := range s.Systems {
-				if reason := lacks(sys, f); reason != "" {
-					plan.NotApplicable = append(plan.NotApplicable, NotApplicable{System: sys.Name, Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
-					continue
-				}
-				for _, struck := range struckIntents(w) {
-					t := Trial{Workload: reshape(shaped, struck, f), Contract: contract, Fault: placed, System: sys.Name, Kind: sys.Kind,
-						Struck: struck, Class: class.Name, Bound: class.Bound, Shown: class.Shown, Offered: terms}
-					plan.add(s, t)
-				}
-			}
+		if len(itself) > 0 {
+			plan.cells(s, directly(w, contract), contract, itself)
 		}
-		plan.Classes = append(plan.Classes, sortedClasses(classes)...)
 	}
 	return plan, nil
+}
+
+// fitting are the systems that can run a workload: through tools, and those that call its provider themselves.
+func (p *Plan) fitting(s PlanSpec, w Workload) (byTools, itself []SystemFacts) {
+	for _, sys := range s.Systems {
+		switch reason := sys.shuns(w, s.Tools); {
+		case reason != "":
+			p.NotApplicable = append(p.NotApplicable, NotApplicable{System: sys.Name, Workload: w.Name, Boundary: NoFault, Variant: "control", Reason: reason})
+		case len(sys.Providers) > 0:
+			itself = append(itself, sys)
+		default:
+			byTools = append(byTools, sys)
+		}
+	}
+	return byTools, itself
+}
+
+// cells plans the trials of a workload for systems that reach its provider in one way.
+func (p *Plan) cells(s PlanSpec, w Workload, contract Contract, systems []SystemFacts) {
+	classes := classesOf(w, contract, s.Faults, s.Tools)
+	terms := offered(w, contract, s.Tools)
+	chosen := s.choose(w, contract, classes)
+	for _, sys := range systems {
+		p.add(s, Trial{Workload: w, Contract: contract, Fault: Fault{Boundary: NoFault, Variant: "control", Truth: TruthNone},
+			System: sys.Name, Kind: sys.Kind, Bound: controlBound(terms), Offered: terms})
+	}
+	for _, f := range s.Faults {
+		placed, shaped, reason := place(f, w, contract, s.Tools)
+		if !s.wants(f.Boundary) || reason == "" && !chosen[f.name()] {
+			continue
+		}
+		if reason != "" {
+			p.NotApplicable = append(p.NotApplicable, NotApplicable{Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
+			continue
+		}
+		class := classes[f.name()]
+		for _, sys := range systems {
+			if reason := lacks(sys, f, w); reason != "" {
+				p.NotApplicable = append(p.NotApplicable, NotApplicable{System: sys.Name, Workload: w.Name, Boundary: f.Boundary, Variant: f.Variant, Reason: reason})
+				continue
+			}
+			for _, struck := range struckIntents(w) {
+				t := Trial{Workload: reshape(shaped, struck, f), Contract: contract, Fault: placed, System: sys.Name, Kind: sys.Kind,
+					Struck: struck, Class: class.Name, Bound: class.Bound, Shown: class.Shown, Offered: terms}
+				p.add(s, t)
+			}
+		}
+	}
+	p.Classes = append(p.Classes, sortedClasses(classes)...)
 }
 
 // controlBound is the best that can be had where no fault strikes.
@@ -117,7 +146,7 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 		boundary     Boundary
 		class, truth string
 	}
-	have := map[kind]bool{}
+	have, quick := map[kind]bool{}, map[Boundary]bool{}
 	for _, first := range []bool{true, false} {
 		for _, f := range s.Faults {
 			placed, _, reason := place(f, w, c, s.Tools)
@@ -129,9 +158,10 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 			case SuiteQuick:
 				if f.Drift != "" {
 					chosen[f.name()] = f.Drift == w.Drifts[0].Name
-				} else if first {
+				} else if first || !quick[f.Boundary] { // a boundary whose quick variants have no place here has others
 					chosen[f.name()] = true
 				}
+				quick[f.Boundary] = quick[f.Boundary] || first
 			case SuiteCore, SuiteProviders:
 				if !have[k] {
 					have[k], chosen[f.name()] = true, true
@@ -182,7 +212,7 @@ func (f Fault) truthKind(c Contract) string {
 // add puts a trial into the plan, once for each repetition.
 func (p *Plan) add(s PlanSpec, t Trial) {
 	for rep := 0; rep < max(1, s.Repeat); rep++ {
-		t.Rep, t.Seed = rep, s.Seed+int64(rep)
+		t.Rep, t.Seed, t.Direct = rep, s.Seed+int64(rep), t.Workload.Direct
 		sum := sha256.Sum256([]byte(strings.Join([]string{t.System, t.Workload.Name, t.Contract.Name, t.Fault.name(), t.Struck, fmt.Sprint(t.Seed), fmt.Sprint(rep)}, "\x00")))
 		t.ID = hex.EncodeToString(sum[:6])
 		p.Trials = append(p.Trials, t)
@@ -217,6 +247,12 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 	}
 	in := w.intent(struckIntents(w)[0])
 	use := w.Tools[in.Call.Tool]
+	if w.Direct {
+		var reason string
+		if f, reason = unmediated(f); reason != "" {
+			return f, w, reason
+		}
+	}
 	if f.OnlyMCP && use.Transport == TransportJSON {
 		return f, w, "plain JSON over HTTP has neither events nor sessions"
 	}
@@ -266,9 +302,14 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 }
 
 // lacks says which ability a fault needs that a system does not have; "": none.
-func lacks(sys SystemFacts, f Fault) string {
+func lacks(sys SystemFacts, f Fault, w Workload) string {
 	if f.Pass != "" && sys.Clock == "wall" {
 		return "the system keeps time by the wall clock, which does not pass a retention here"
+	}
+	for _, d := range w.Drifts {
+		if d.Name == f.Drift && d.Tool != "" && len(sys.Tools) > 0 && !slices.Contains(sys.Tools, d.Tool) {
+			return "system.yaml does not list " + d.Tool + " in `tools`"
+		}
 	}
 	for _, need := range f.Needs {
 		if !slices.Contains(sys.Can, need) {

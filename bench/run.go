@@ -144,7 +144,8 @@ func (r *Runner) raise(ctx context.Context, t Trial, s System) (*stage, error) {
 		return st.clock.Now().Format(time.RFC3339), time.Since(st.began).Microseconds()
 	})
 	st.agentState.reset()
-	st.gate = newGate(t.Fault, st.selector(), st.history, func(conn int) string { return st.balancer.Serving(conn) })
+	st.gate = newGate(t.Fault, st.selector(), st.history, st.serving)
+	st.gate.direct = t.Direct
 	dir, err := os.MkdirTemp(r.Dir, "trial-")
 	if err != nil {
 		return st, fmt.Errorf("folder of the trial: %w", err)
@@ -164,7 +165,12 @@ func (r *Runner) raise(ctx context.Context, t Trial, s System) (*stage, error) {
 	if err != nil {
 		return st, fmt.Errorf("provider %s: %w", kind, err)
 	}
-	if err := st.raiseServers(ctx); err != nil {
+	if t.Direct {
+		err = st.raiseDirect()
+	} else {
+		err = st.raiseServers(ctx)
+	}
+	if err != nil {
 		return st, err
 	}
 	st.session, err = s.Begin(ctx, st.state())
@@ -228,6 +234,14 @@ func (st *stage) raiseServers(ctx context.Context) error {
 		return fmt.Errorf("agent link: %w", err)
 	}
 	return nil
+}
+
+// serving is the instance that carries a connection of the agent link, "" where the provider itself does.
+func (st *stage) serving(conn int) string {
+	if st.trial.Direct {
+		return ""
+	}
+	return st.balancer.Serving(conn)
 }
 
 // remembers reports whether the workload's tools are served with instance-local memory.

@@ -186,7 +186,11 @@ func (st *stage) pull(ctx context.Context, l Lever, p *park) error {
 		return nil
 	case CutProvider, EdgeAnswers:
 		at := exchange{link: p.arrival.Link, conn: p.arrival.Conn, n: p.arrival.Exchange}
-		if link := st.links[p.attempt.instance]; l == CutProvider {
+		link := st.links[p.attempt.instance]
+		if st.trial.Direct {
+			link = st.agent
+		}
+		if l == CutProvider {
 			link.Cut(at.conn)
 		} else {
 			link.Answer(at.conn, Action{Act: Replace, Status: 503, Body: `{"message":"503"}`})

@@ -8,10 +8,11 @@ type Trial struct {
 	Fault    Fault            `json:"fault"`
 	System   string           `json:"system"`
 	Kind     string           `json:"kind"`
-	Struck   string           `json:"struck"`  // intent that the fault strikes; "" in controls
-	Class    string           `json:"class"`   // class of the cell (design section 5): "" for controls
-	Bound    Mark             `json:"bound"`   // of the class
-	Offered  EvidenceContract `json:"offered"` // the contract as far as the workload's tools let it through
+	Direct   bool             `json:"direct,omitempty"` // the system calls the provider itself, by no tool server
+	Struck   string           `json:"struck"`           // intent that the fault strikes; "" in controls
+	Class    string           `json:"class"`            // class of the cell (design section 5): "" for controls
+	Bound    Mark             `json:"bound"`            // of the class
+	Offered  EvidenceContract `json:"offered"`          // the contract as far as the workload's tools let it through
 	Shown    Shown            `json:"shown"`
 	Seed     int64            `json:"seed"`
 	Rep      int              `json:"rep"` // from 0

@@ -13,6 +13,7 @@ type Workload struct {
 	Net      bool               `json:"net,omitempty"`     // count in the present state, not in history
 	Inject   Inject             `json:"inject"`
 	Repair   Repair             `json:"repair"`
+	Direct   bool               `json:"direct,omitempty"` // set by the plan: the system calls the provider itself
 	Drifts   []Drift            `json:"drifts,omitempty"` // what boundary parameter-drift may change, in the order of DriftNames
 }
 

@@ -35,7 +35,11 @@ func committedBeforeResponse() []bench.Fault {
 	every.Variant, every.Summary = "reset/every-attempt", "every attempt's connection to the provider is reset"
 	every.Extent, every.Quick = bench.ExtentIntent, false
 
-	list := []bench.Fault{reset, reused(reset), every, closed, reused(closed), hole, holeServer,
+	everyClosed := closed
+	everyClosed.Variant, everyClosed.Summary = "close/every-attempt", "every attempt's connection to the provider is closed without an answer"
+	everyClosed.Extent = bench.ExtentIntent
+
+	list := []bench.Fault{reset, reused(reset), every, closed, reused(closed), everyClosed, hole, holeServer,
 		answer("truncated", "the answer ends in the middle of its body", bench.ShowsToolEmpty, bench.Action{Act: bench.Truncate, Bytes: 12}),
 		answer("empty-2xx", "an edge answers 200 with an empty body", bench.ShowsToolEmpty, bench.Action{Act: bench.Replace, Status: 200}),
 	}

@@ -32,6 +32,8 @@ type Manifest struct {
 	Clock     string            // protocol, faketime or wall
 	Idle      Idle
 	AfterKill string    // redeliver or resume
+	Providers []string  // kinds of providers that it calls itself, by their own wires; empty: it calls tools
+	Tools     []string  // calls that it can make, by the names of the tools; empty: all
 	Knobs     []string  // which of the knobs of a trial it has
 	Can       []string  // abilities, beside turn and clock
 	Variants  []Variant // systems that the folder offers; none: one, by the folder's own name
@@ -151,6 +153,8 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 		"clock":      func(n *yaml.Node) { m.Clock = r.word(n, "clock", clocks) },
 		"after_kill": func(n *yaml.Node) { m.AfterKill = r.word(n, "after_kill", afterKills) },
 		"idle":       func(n *yaml.Node) { m.Idle = r.idle(n) },
+		"providers":  func(n *yaml.Node) { m.Providers = r.items(n, "providers") },
+		"tools":      func(n *yaml.Node) { m.Tools = r.items(n, "tools") },
 		"knobs":      func(n *yaml.Node) { m.Knobs = r.words(n, "knobs", knobs) },
 		"can":        func(n *yaml.Node) { m.Can = r.words(n, "can", abilities) },
 		"roles": func(n *yaml.Node) {
@@ -282,7 +286,7 @@ func (m Manifest) Systems() ([]bench.System, error) {
 	for _, v := range variants {
 		s := &System{
 			name: m.Name, kind: m.Kind, summary: m.Summary, clock: m.Clock, afterKill: m.AfterKill,
-			can: m.Can, variant: v.Name, patience: Patience,
+			providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: Patience,
 			command: command{argv: append(slices.Clone(argv), v.Args...), dir: m.Dir, dial: m.Transport == "dial"},
 		}
 		if v.Name != "" {

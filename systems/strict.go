@@ -219,6 +219,19 @@ func (r *reader) words(n *yaml.Node, what string, known []string) []string {
 	return all
 }
 
+// items reads a list of names that the harness checks where it knows them, each once.
+func (r *reader) items(n *yaml.Node, what string) []string {
+	var all []string
+	r.sequence(n, what, func(item *yaml.Node) {
+		word := r.text(item, "an item of "+what)
+		if word != "" && slices.Contains(all, word) {
+			r.fail(item, fmt.Sprintf("%s has %q twice", what, word))
+		}
+		all = append(all, word)
+	})
+	return all
+}
+
 // command reads a program and its arguments.
 func (r *reader) command(n *yaml.Node, what string) []string {
 	var all []string

@@ -32,6 +32,7 @@ type command struct {
 // reset for the next trial. It is safe for concurrent use.
 type System struct {
 	name, kind, summary, clock, afterKill string
+	providers, tools                      []string
 
 	can      []string
 	variant  string // StartOrder.Policy
@@ -48,12 +49,13 @@ var (
 	_ io.Closer    = (*System)(nil)
 )
 
-func (s *System) Name() string            { return s.name }
-func (s *System) Kind() string            { return s.kind }
-func (s *System) Summary() string         { return s.summary }
-func (s *System) Clock() string           { return s.clock }
-func (s *System) AfterKill() string       { return s.afterKill }
-func (s *System) Can(ability string) bool { return slices.Contains(s.can, ability) }
+func (s *System) Name() string                       { return s.name }
+func (s *System) Kind() string                       { return s.kind }
+func (s *System) Summary() string                    { return s.summary }
+func (s *System) Clock() string                      { return s.clock }
+func (s *System) AfterKill() string                  { return s.afterKill }
+func (s *System) Calls() (providers, tools []string) { return s.providers, s.tools }
+func (s *System) Can(ability string) bool            { return slices.Contains(s.can, ability) }
 
 // Begin takes a process for a trial: one that was reset, or a new one. The runner sends `start`; dir is
 // put into it as StateDir where that is empty.

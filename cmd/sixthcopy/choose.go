@@ -54,6 +54,7 @@ func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
 	for _, s := range chosen {
 		byName[s.Name()] = s
 		facts := bench.SystemFacts{Name: s.Name(), Kind: s.Kind(), Clock: s.Clock()}
+		facts.Providers, facts.Tools = s.Calls()
 		for _, ability := range abilities {
 			if s.Can(ability) {
 				facts.Can = append(facts.Can, ability)

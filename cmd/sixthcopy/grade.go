@@ -21,7 +21,7 @@ func grade(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotA
 	}
 	tried := map[bench.Member]bool{}
 	for _, t := range trials {
-		tried[bench.Member{Workload: t.Workload, Boundary: t.Boundary, Variant: t.Variant}] = true
+		tried[bench.Member{Workload: t.Workload, Boundary: t.Boundary, Variant: t.Variant, Direct: t.Direct}] = true
 	}
 	var lists []bench.ClassList
 	planned := map[[2]string]bench.Class{}
@@ -44,6 +44,6 @@ func grade(s *store.Store, trials []bench.Graded) ([]report.Class, []report.NotA
 // graded is a trial as grading sees it.
 func graded(rec bench.Record) bench.Graded {
 	t := rec.Trial
-	return bench.Graded{Trial: t.ID, System: t.System, Workload: t.Workload.Name, Boundary: t.Fault.Boundary,
+	return bench.Graded{Trial: t.ID, System: t.System, Workload: t.Workload.Name, Direct: t.Direct, Boundary: t.Fault.Boundary,
 		Variant: t.Fault.Variant, Struck: t.Struck, Seed: t.Seed, Rep: t.Rep, Judged: rec.Judged}
 }

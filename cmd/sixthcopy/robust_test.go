@@ -66,6 +66,7 @@ func raiseHall(t *testing.T, all []bench.System, boundaries ...bench.Boundary) *
 	for _, s := range all {
 		h.chosen[s.Name()] = s
 		facts := bench.SystemFacts{Name: s.Name(), Kind: s.Kind(), Clock: s.Clock()}
+		facts.Providers, facts.Tools = s.Calls()
 		for _, a := range abilities {
 			if s.Can(a) {
 				facts.Can = append(facts.Can, a)

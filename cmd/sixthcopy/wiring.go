@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,9 @@ func knownSystems(dir string) ([]bench.System, error) {
 		return nil, &ending{misused, err, "--systems names a folder with a folder for each system, and a system.yaml in each of these"}
 	}
 	for _, m := range manifests {
+		if err := known(m); err != nil {
+			return nil, err
+		}
 		more, err := m.Systems()
 		if err != nil {
 			return nil, &ending{misused, err, "docs/wire-contract.md says what a manifest may ask for"}
@@ -108,6 +112,27 @@ func knownSystems(dir string) ([]bench.System, error) {
 		all = append(all, more...)
 	}
 	return all, nil
+}
+
+// known checks that the providers and calls that a manifest names are there.
+func known(m systems.Manifest) error {
+	var kinds []string
+	for _, k := range fakeproviders.All {
+		kinds = append(kinds, k.Name())
+	}
+	for _, p := range m.Providers {
+		if !slices.Contains(kinds, p) {
+			err := unknown("provider", p, kinds)
+			return &ending{misused, fmt.Errorf("%s: providers: %w", m.File, err), "`sixthcopy list providers` has them"}
+		}
+	}
+	catalogue := tools.Catalogue()
+	for _, t := range m.Tools {
+		if catalogue[t] == nil {
+			return &ending{misused, fmt.Errorf("%s: tools: %w", m.File, unknown("tool", t, slices.Sorted(maps.Keys(catalogue)))), "docs/tool-servers.md has them"}
+		}
+	}
+	return nil
 }
 
 // world puts the parts together in which trials run. stop ends what it started.

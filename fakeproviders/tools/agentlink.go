@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -25,6 +26,9 @@ const (
 func Told(transport bench.Transport, status int, body []byte) string {
 	if transport == "" && looksPlain(body) {
 		transport = bench.TransportJSON
+	}
+	if transport == bench.TransportProvider {
+		return toldByStatus(status)
 	}
 	if transport == bench.TransportJSON {
 		var a Answer
@@ -68,6 +72,18 @@ func Told(transport bench.Transport, status int, body []byte) string {
 		return ToldDone
 	}
 	return ToldNothing
+}
+
+// toldByStatus is what a provider's own answer tells: a refusal says that nothing was done, but for one that
+// asks to come again (RFC 9110, 15.5; RFC 6585, 4).
+func toldByStatus(status int) string {
+	switch {
+	case status/100 == 2:
+		return ToldDone
+	case status/100 == 4 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests}, status):
+		return ToldNotExecuted
+	}
+	return ToldVague
 }
 
 // looksPlain says whether a body is a JSON object but no JSON-RPC message.
