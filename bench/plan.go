@@ -158,7 +158,7 @@ func (s PlanSpec) choose(w Workload, c Contract, classes map[string]Class) map[s
 			case SuiteQuick:
 				if f.Drift != "" {
 					chosen[f.name()] = f.Drift == w.Drifts[0].Name
-				} else if first || !quick[f.Boundary] { // a boundary whose quick variants have no place here has others
+				} else if first || w.Direct && !quick[f.Boundary] { // quick variants that need a tool server have a stand-in
 					chosen[f.name()] = true
 				}
 				quick[f.Boundary] = quick[f.Boundary] || first

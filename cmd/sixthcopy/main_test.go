@@ -21,7 +21,7 @@ import (
 	"github.com/sixthcopy/sixthcopy/results/store"
 )
 
-// The test binary runs itself: as the program's own children, and as systems that misbehave.
+// The test binary runs itself: as the program's own children, and as systems that misbehave, or call a provider themselves.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		if _, child := wiring().children[os.Args[1]]; child {
@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 		if os.Args[1] == "misbehave" {
 			misbehave(os.Args[2])
 			os.Exit(0)
+		}
+		if os.Args[1] == "straight" {
+			os.Exit(straight(os.Args[2] == "keyed"))
 		}
 	}
 	testscript.Main(tidy{m}, map[string]func(){"sixthcopy": main})

@@ -66,10 +66,17 @@ func same(t *testing.T, path, text string) {
 // that a fault may need, and keeps time by the wall clock.
 var bare = bench.SystemFacts{Name: "bare", Kind: "client that can nothing more", Clock: "wall"}
 
+// direct calls every provider itself, as an SDK does, and can all that a fault may need.
+var direct = bench.SystemFacts{Name: "direct", Kind: "client of the provider itself", Clock: "protocol", Can: abilities}
+
 // TestApplies keeps what applies where, kind x boundary and variant x workload, with the reasons for what
 // does not: a change shows in review.
 func TestApplies(t *testing.T) {
-	spec, plan := planOf(t, bench.SuiteFull, bare)
+	direct := direct
+	for _, k := range fakeproviders.All {
+		direct.Providers = append(direct.Providers, k.Name())
+	}
+	spec, plan := planOf(t, bench.SuiteFull, bare, direct)
 	kindOf := map[string]string{}
 	for _, s := range spec.Systems {
 		kindOf[s.Name] = s.Kind
