@@ -30,6 +30,7 @@ const (
 // process is one child process that speaks the wire contract. It may serve many trials, one after another.
 type process struct {
 	system string
+	tap    *Tap // nil: nobody listens in
 	cmd    *exec.Cmd
 	family family
 	in     io.WriteCloser // orders, with a write deadline
@@ -52,10 +53,18 @@ type process struct {
 	writing sync.Mutex // one order at a time on in
 }
 
+// Tap sees what goes over between the harness and the processes of a system. Its functions are called with
+// locks held: they return soon and call nothing of this package.
+type Tap struct {
+	Sent func(pid int, line []byte) []byte // an order, as it is about to be written; what is returned is written
+	Came func(pid int, line []byte)        // a line of the system, before it is read as a word
+}
+
 // spawn starts a process. With dial it waits until the process has dialled in, within patience.
-func spawn(system string, argv, env []string, dir string, dial bool, patience time.Duration) (*process, error) {
+func spawn(system string, c command, patience time.Duration) (*process, error) {
+	argv, env, dir, dial := c.argv, c.env, c.dir, c.dial
 	p := &process{
-		system: system, tail: &tail{}, gone: make(chan struct{}), acks: map[int]chan struct{}{}, fail: make(chan struct{}),
+		system: system, tap: c.tap, tail: &tail{}, gone: make(chan struct{}), acks: map[int]chan struct{}{}, fail: make(chan struct{}),
 	}
 	token := rand.Text()
 	p.family.mark = markVar + "=" + rand.Text()
@@ -254,6 +263,9 @@ func (p *process) hear(line []byte) bool {
 	word, problem := parseWord(bytes.TrimSpace(line))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.tap != nil {
+		p.tap.Came(p.family.pid, bytes.TrimSpace(line))
+	}
 	p.read += len(line)
 	if p.err != nil {
 		return false // of no interest; but what a killed one had said, it had said

@@ -26,6 +26,7 @@ type command struct {
 	env  []string // beside the harness's own
 	dir  string   // working folder; empty: the harness's
 	dial bool     // it dials in; else it speaks on stdin and stdout
+	tap  *Tap     // nil: nobody listens in
 }
 
 // System is a system under test whose processes are children of the harness. It keeps those that were
@@ -57,6 +58,9 @@ func (s *System) AfterKill() string                  { return s.afterKill }
 func (s *System) Calls() (providers, tools []string) { return s.providers, s.tools }
 func (s *System) Can(ability string) bool            { return slices.Contains(s.can, ability) }
 
+// Listen has t see all lines, and patience bound each acknowledgement. It comes before the first Begin.
+func (s *System) Listen(t Tap, patience time.Duration) { s.command.tap, s.patience = &t, patience }
+
 // Begin takes a process for a trial: one that was reset, or a new one. The runner sends `start`; dir is
 // put into it as StateDir where that is empty.
 func (s *System) Begin(ctx context.Context, dir string) (bench.Session, error) {
@@ -86,8 +90,7 @@ func (s *System) take(ctx context.Context) (*process, error) {
 	if closed {
 		return nil, fmt.Errorf("system %s: a trial was begun after Close", s.name)
 	}
-	c := s.command
-	return spawn(s.name, c.argv, c.env, c.dir, c.dial, s.patience)
+	return spawn(s.name, s.command, s.patience)
 }
 
 // give takes a process back that was reset.
@@ -172,8 +175,7 @@ func (s *session) Restart(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := s.system.command
-	fresh, err := spawn(s.system.name, c.argv, c.env, c.dir, c.dial, s.system.patience)
+	fresh, err := spawn(s.system.name, s.system.command, s.system.patience)
 	if err != nil {
 		return err
 	}
@@ -249,6 +251,9 @@ func (p *process) send(ctx context.Context, o bench.Order, patience time.Duratio
 	if err != nil {
 		p.mu.Unlock()
 		return fmt.Errorf("order %s: %w", o.Type, err)
+	}
+	if p.tap != nil {
+		line = p.tap.Sent(p.family.pid, line)
 	}
 	p.acks[o.Seq] = done
 	p.mu.Unlock()
