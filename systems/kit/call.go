@@ -15,8 +15,11 @@ type Call struct {
 	Repair      bool // Given repairs the call of this ordinal
 	Redelivered bool // the turn was handed over before, to an earlier process
 
-	ref bench.CallRef
-	end context.CancelCauseFunc
+	ref   bench.CallRef
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	rpcID int  // of its requests, 0 before the first
+	left  bool // a request of it had a connection: it may have left (Trial.mu)
 }
 
 // Ref names the call.

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -39,6 +40,11 @@ type Trial struct {
 	asks     map[bench.CallRef][]bench.Decision
 	asking   map[bench.CallRef]bool
 	alarms   map[*alarm]struct{}
+
+	rpcIDs     int               // as counted by Call.Request
+	sessions   map[string]string // with MCP servers, by address
+	transports []*http.Transport // of Transport
+	watched    bool              // Transport was asked for: Call.left can be believed
 }
 
 // job is one piece of the worker's work.
@@ -60,7 +66,7 @@ func newTrial(k *kit, start bench.StartOrder, now virtual) *Trial {
 		Start: start, kit: k, now: now, done: make(chan struct{}),
 		stopped: map[bench.CallRef]error{}, turns: map[string]bench.TurnOrder{}, calls: map[bench.CallRef]givenCall{},
 		proceeds: map[string]int{}, asks: map[bench.CallRef][]bench.Decision{}, asking: map[bench.CallRef]bool{},
-		alarms: map[*alarm]struct{}{},
+		alarms: map[*alarm]struct{}{}, sessions: map[string]string{},
 	}
 	t.wake.L = &t.mu
 	t.ctx, t.end = context.WithCancelCause(context.Background())
@@ -130,6 +136,9 @@ func (t *Trial) close() {
 	if t.kit.adapter.Close != nil {
 		t.kit.adapter.Close(t)
 	}
+	for _, base := range t.transports {
+		base.CloseIdleConnections()
+	}
 }
 
 // What follows is called with t.mu held, by the reader of orders.
@@ -185,7 +194,7 @@ func (t *Trial) run(ctx context.Context, c *Call, do func(context.Context) Claim
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	t.mu.Lock()
-	c.end = end
+	c.ctx, c.end = ctx, end
 	if why := t.stopped[c.ref]; why != nil {
 		end(why)
 	}

@@ -1,0 +1,7 @@
+module github.com/sixthcopy/sixthcopy/systems/net-http
+
+go 1.26.0
+
+replace github.com/sixthcopy/sixthcopy => ../..
+
+require github.com/sixthcopy/sixthcopy v0.0.0-00010101000000-000000000000
