@@ -171,6 +171,7 @@ type System interface {
 	Name() string // "ledger", "blind", "langgraph"
 	Kind() string // policy, client, runtime, gateway, toolserver, engine, ledger
 	Summary() string
+	Says() string      // line of configuration that makes this variant of it, in its library's words; "": not told
 	Clock() string     // protocol, faketime, wall
 	AfterKill() string // redeliver or resume
 	Can(ability string) bool

@@ -74,6 +74,7 @@ type Idle struct {
 type Variant struct {
 	Name string
 	Args []string // appended to the front's command
+	Says string   // the line of configuration that makes it, in its library's words; empty: not said
 }
 
 // Words that a manifest may use.
@@ -253,10 +254,20 @@ func (r *reader) variants(n *yaml.Node) []Variant {
 	var all []Variant
 	r.pairs(n, "variants", func(key, value *yaml.Node) {
 		v := Variant{Name: r.name(key, "name of a variant")}
-		if r.is(value, yaml.SequenceNode, "arguments of variant "+key.Value) { // none is fine
-			for _, item := range value.Content {
-				v.Args = append(v.Args, r.text(item, "an argument"))
+		arguments := func(n *yaml.Node) {
+			if r.is(n, yaml.SequenceNode, "arguments of variant "+key.Value) { // none is fine
+				for _, item := range n.Content {
+					v.Args = append(v.Args, r.text(item, "an argument"))
+				}
 			}
+		}
+		if value.Kind == yaml.MappingNode {
+			r.mapping(value, "variant "+key.Value, nil, map[string]func(*yaml.Node){
+				"args": arguments,
+				"says": func(n *yaml.Node) { v.Says = r.text(n, "says of variant "+key.Value) },
+			})
+		} else {
+			arguments(value)
 		}
 		all = append(all, v)
 	})
@@ -285,7 +296,7 @@ func (m Manifest) Systems() ([]bench.System, error) {
 	var all []bench.System
 	for _, v := range variants {
 		s := &System{
-			name: m.Name, kind: m.Kind, summary: m.Summary, clock: m.Clock, afterKill: m.AfterKill,
+			name: m.Name, kind: m.Kind, summary: m.Summary, says: v.Says, clock: m.Clock, afterKill: m.AfterKill,
 			providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: Patience,
 			command: command{argv: append(slices.Clone(argv), v.Args...), dir: m.Dir, dial: m.Transport == "dial"},
 		}

@@ -32,8 +32,8 @@ type command struct {
 // System is a system under test whose processes are children of the harness. It keeps those that were
 // reset for the next trial. It is safe for concurrent use.
 type System struct {
-	name, kind, summary, clock, afterKill string
-	providers, tools                      []string
+	name, kind, summary, says, clock, afterKill string
+	providers, tools                            []string
 
 	can      []string
 	variant  string // StartOrder.Policy
@@ -50,9 +50,12 @@ var (
 	_ io.Closer    = (*System)(nil)
 )
 
-func (s *System) Name() string                       { return s.name }
-func (s *System) Kind() string                       { return s.kind }
-func (s *System) Summary() string                    { return s.summary }
+func (s *System) Name() string    { return s.name }
+func (s *System) Kind() string    { return s.kind }
+func (s *System) Summary() string { return s.summary }
+
+// Says is the line of configuration that makes the variant, "" where its manifest does not say it.
+func (s *System) Says() string                       { return s.says }
 func (s *System) Clock() string                      { return s.clock }
 func (s *System) AfterKill() string                  { return s.afterKill }
 func (s *System) Calls() (providers, tools []string) { return s.providers, s.tools }

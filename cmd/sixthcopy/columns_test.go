@@ -27,7 +27,7 @@ func TestShowIsNarrow(t *testing.T) {
 	rec.History = append(rec.History, rec.History[1])
 	rec.History[len(rec.History)-1].Tick = 5
 	var b strings.Builder
-	if err := showTrial(&b, rec); err != nil {
+	if err := showTrial(&b, rec, ""); err != nil {
 		t.Fatal(err)
 	}
 	checkColumns(t, "show", b.String())

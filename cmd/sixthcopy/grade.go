@@ -10,6 +10,7 @@ import (
 type storedPlan struct {
 	Classes       []bench.Class
 	NotApplicable []bench.NotApplicable
+	Says          map[string]string `json:",omitempty"` // line of configuration by system, where its manifest says it
 }
 
 // grade adds what needs other trials than the one judged. Where a contract breaks its promise a class is a

@@ -107,7 +107,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	s, todo, stored, err := o.open(ctx, plan)
+	s, todo, stored, err := o.open(ctx, plan, says(chosen))
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,20 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	return o.finish(context.WithoutCancel(ctx), c, s, m)
 }
 
+// says are the systems' lines of configuration.
+func says(chosen map[string]bench.System) map[string]string {
+	out := map[string]string{}
+	for name, s := range chosen {
+		if text := s.Says(); text != "" {
+			out[name] = text
+		}
+	}
+	return out
+}
+
 // open makes or reopens the run's file and returns the trials that are not in it yet, and the verdicts of
 // those that are.
-func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []bench.Trial, []bench.Verdict, error) {
+func (o runOptions) open(ctx context.Context, plan bench.Plan, says map[string]string) (*store.Store, []bench.Trial, []bench.Verdict, error) {
 	hash := planHash(plan)
 	if o.resume {
 		s, err := store.Resume(o.out)
@@ -207,7 +218,7 @@ func (o runOptions) open(ctx context.Context, plan bench.Plan) (*store.Store, []
 	if err != nil {
 		return nil, nil, nil, &ending{broken, err, "--out names a file in a folder that can be written to"}
 	}
-	stored := storedPlan{Classes: plan.Classes, NotApplicable: plan.NotApplicable}
+	stored := storedPlan{Classes: plan.Classes, NotApplicable: plan.NotApplicable, Says: says}
 	if err := s.SetPlan(stored); err != nil {
 		return nil, nil, nil, errors.Join(err, s.Close())
 	}

@@ -58,7 +58,11 @@ said, and the verdict.`,
 					Contract bench.Contract `json:"contract"`
 				}{rec, rec.Trial.Workload, rec.Trial.Contract})
 			}
-			return showTrial(c.out, rec)
+			text, err := showPair(s, rec)
+			if err != nil {
+				return err
+			}
+			return showTrial(c.out, rec, text)
 		},
 	}
 	cmd.Flags().StringVar(&file, "run", "", "file of the run (default the newest in "+store.Folder+")")
@@ -100,7 +104,7 @@ answer says of the effect to its caller, "nothing" if it is about none)
 `
 
 // showTrial writes one trial for a reader.
-func showTrial(w io.Writer, rec bench.Record) error {
+func showTrial(w io.Writer, rec bench.Record, pair string) error {
 	var b strings.Builder
 	t, j, ev := rec.Trial, rec.Judged, rec.Evidence
 	hang(&b, "trial   ", fmt.Sprintf("%s: %s, workload %s at %s, seed %d, repetition %d", t.ID, t.System, t.Workload.Name, t.Contract.Name, t.Seed, t.Rep))
@@ -128,6 +132,7 @@ func showTrial(w io.Writer, rec bench.Record) error {
 	if rec.Broke != nil {
 		hang(&b, "ended   ", fmt.Sprintf("the system %s: %s", rec.Broke.Reason, rec.Broke.Detail))
 	}
+	b.WriteString(pair)
 	if t.Class != "" {
 		hang(&b, "class   ", fmt.Sprintf("%s, bound %s", t.Class, t.Bound))
 	}
@@ -157,6 +162,35 @@ func showTrial(w io.Writer, rec bench.Record) error {
 		m.Attempts, m.AgentCalls, m.LatencyMS, m.VirtualMS, m.TimeInUnknownMS, m.Escalations, m.LedgerBytes))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// showPair says which line of configuration makes the system of a trial, and what its other variants came to
+// in the same cell.
+func showPair(s *store.Store, rec bench.Record) (string, error) {
+	var b strings.Builder
+	var plan storedPlan
+	if err := s.Plan(&plan); err != nil {
+		return "", err
+	}
+	if text := plan.Says[rec.Trial.System]; text != "" {
+		hang(&b, "config  ", text)
+	}
+	ids, err := s.Beside(rec.Trial, report.Folder(rec.Trial.System))
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		other, err := s.Trial(id)
+		if err != nil {
+			return "", err
+		}
+		text := fmt.Sprintf("%s: %s (%s)", other.Trial.System, other.Judged.Verdict, id)
+		if says := plan.Says[other.Trial.System]; says != "" {
+			text += ", by " + says
+		}
+		hang(&b, "pair    ", text)
+	}
+	return b.String(), nil
 }
 
 func none(b *strings.Builder, n int) {
@@ -205,7 +239,7 @@ func showFindings(b *strings.Builder, j bench.Judged) {
 		hangAt(b, "  ", 6, f)
 	}
 	for _, c := range j.Causes {
-		hangAt(b, "  ", 6, fmt.Sprintf("an extra was made by: %s, after its caller had been told: %s", c.Layer, c.Told))
+		hangAt(b, "  ", 6, fmt.Sprintf("an extra was made by %s (%s); %s", report.Layer(c.Layer), c.Layer, report.Told(c.Told)))
 	}
 	if len(j.Marks) > 0 {
 		hangAt(b, "  ", 6, "marks: "+strings.Join(j.Marks, ", "))

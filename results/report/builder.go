@@ -146,6 +146,13 @@ func (g *gathered) add(rec bench.Record) {
 	if extra > 0 {
 		c.TrialsWithExtra++
 	}
+	for _, cause := range j.Causes {
+		i := slices.IndexFunc(c.Causes, func(o Cause) bool { return o.Layer == cause.Layer && o.Told == cause.Told })
+		if i < 0 {
+			c.Causes, i = append(c.Causes, Cause{Layer: cause.Layer, Told: cause.Told}), len(c.Causes)
+		}
+		c.Causes[i].Extras++
+	}
 	c.Missing += j.Missing
 	c.FalseDedup += j.FalseDedup.StandIn + j.FalseDedup.Empty
 	c.Unresolved += j.Unresolved.Escalated + j.Unresolved.Silent + j.Unresolved.Hung
@@ -201,6 +208,9 @@ func (b *Builder) Report(classes []Class, notApplicable []NotApplicable) *Report
 				c.AddedLatencyMS = c.LatencyMS - median(base)
 			}
 		}
+		slices.SortFunc(c.Causes, func(a, b Cause) int {
+			return cmp.Or(b.Extras-a.Extras, cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Told, b.Told))
+		})
 		r.Cells = append(r.Cells, c)
 	}
 	for _, o := range b.broken {

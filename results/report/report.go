@@ -104,8 +104,16 @@ type Cell struct {
 	LedgerBytes     int64          `json:"ledger_bytes"` // the most that a trial left
 	InvalidReasons  map[string]int `json:"invalid_reasons"`
 	Ended           map[string]int `json:"ended,omitempty"`     // trials in which the system broke off, by reason; they are judged all the same
+	Causes          []Cause        `json:"causes,omitempty"`    // who made the extras, the most first
 	Trial           string         `json:"trial"`               // for show: the first with the worst verdict
 	Histories       string         `json:"histories,omitempty"` // hash of the normalised histories; in normalised reports only
+}
+
+// Cause is a layer that made extras, and what its caller had been told before.
+type Cause struct {
+	Layer  string `json:"layer"` // redelivery, restart, model, agent link, provider link, unknown
+	Told   string `json:"told"`  // done, not executed, vague error, nothing
+	Extras int    `json:"extras"`
 }
 
 // Class is what a system made of the cells that it cannot tell apart.

@@ -308,6 +308,30 @@ func (s *Store) Find(prefix string, limit int) ([]string, error) {
 	return ids, rows.Err()
 }
 
+// Beside returns the ids of the trials that differ from t in the variant of their system only: systems whose
+// names begin with the same folder and a slash. They come sorted by name.
+func (s *Store) Beside(t bench.Trial, folder string) ([]string, error) {
+	if err := s.Flush(); err != nil {
+		return nil, err
+	}
+	rows, err := s.db.Query(`SELECT id FROM trial WHERE substr(system, 1, length(?1)) = ?1 AND system <> ?2 AND workload = ?3
+		AND boundary = ?4 AND variant = ?5 AND struck = ?6 AND seed = ?7 AND rep = ?8 ORDER BY system`,
+		folder+"/", t.System, t.Workload.Name, t.Fault.Boundary, t.Fault.Variant, t.Struck, t.Seed, t.Rep)
+	if err != nil {
+		return nil, fmt.Errorf("trials of run %s: %w", s.path, err)
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("trials of run %s: %w", s.path, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
 // Trial reads one trial by its whole id. The error is sql.ErrNoRows, wrapped, if there is none.
 func (s *Store) Trial(id string) (bench.Record, error) {
 	if err := s.Flush(); err != nil {
