@@ -15,7 +15,7 @@ LIMITS := BenchmarkBoundaryToxic,ratio,at most 1.25;BenchmarkKillAndRestart,rati
 STATIC := -tags netgo,osusergo,sqlite_omit_load_extension -ldflags '-extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help check clients test deep bench build clean
+.PHONY: help check clients setup-systems test deep bench build clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | column -t -s "$$(printf '\t')"
@@ -28,6 +28,9 @@ check: ## format, vet, staticcheck, race tests of the quick packages; under two 
 
 clients: ## install the real SDKs for fakeproviders/conformance into .cache/clients; quick when nothing changed
 	@fakeproviders/conformance/clients/install
+
+setup-systems: ## make all systems ready to run; names what lacks a toolchain, with the command that installs it
+	go run ./cmd/sixthcopy setup
 
 test: ## all tests that this machine can run; skipped ones are named last
 	@fakeproviders/conformance/clients/install || echo "not all clients are installed: their tests are skipped by name"

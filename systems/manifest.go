@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -25,6 +24,8 @@ type Manifest struct {
 	Summary   string            // one sentence
 	Versions  map[string]string // of what is adapted, by name
 	Setup     []string          // command that makes the folder ready to run, once; empty: nothing to do
+	MadeFrom  []string          // files that setup reads, as patterns; empty: all of the folder
+	Needs     map[string]string // program that must be in PATH -> the command that installs it
 	Image     string            // container image, for the container substrate; empty: process only
 	Transport string            // stdio (default) or dial
 	Roles     []Role            // one front at least
@@ -89,8 +90,8 @@ var (
 	abilities  = []string{"turn", "repair", "cancel", "decide", "event", "clock", "at", "wait", "reset", "timeout"}
 )
 
-// needs names the ability without which a knob does nothing.
-var needs = map[string]string{"call_timeout_ms": "timeout", "recovery": "repair", "events": "at"}
+// knobNeeds names the ability without which a knob does nothing.
+var knobNeeds = map[string]string{"call_timeout_ms": "timeout", "recovery": "repair", "events": "at"}
 
 // Load reads DIR/*/system.yaml, sorted by folder. A folder without one is passed over. The error is a
 // *Problems with everything that is wrong in all of them, or says what could not be read.
@@ -149,6 +150,8 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 		"summary":    func(n *yaml.Node) { m.Summary = r.text(n, "summary") },
 		"versions":   func(n *yaml.Node) { m.Versions = r.texts(n, "versions") },
 		"setup":      func(n *yaml.Node) { m.Setup = r.command(n, "setup") },
+		"made_from":  func(n *yaml.Node) { m.MadeFrom = r.command(n, "made_from") },
+		"needs":      func(n *yaml.Node) { m.Needs = r.texts(n, "needs") },
 		"image":      func(n *yaml.Node) { m.Image = r.text(n, "image") },
 		"transport":  func(n *yaml.Node) { m.Transport = r.word(n, "transport", transports) },
 		"clock":      func(n *yaml.Node) { m.Clock = r.word(n, "clock", clocks) },
@@ -174,7 +177,7 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 		r.fail(root, `can lacks "turn"; every system is handed turns`)
 	}
 	for _, knob := range m.Knobs {
-		if ability := needs[knob]; ability != "" && !slices.Contains(m.Can, ability) {
+		if ability := knobNeeds[knob]; ability != "" && !slices.Contains(m.Can, ability) {
 			r.fail(root, fmt.Sprintf("knob %q does nothing without the ability %q; add it to can", knob, ability))
 		}
 	}
@@ -281,13 +284,9 @@ func (m Manifest) Systems() ([]bench.System, error) {
 		return nil, fmt.Errorf("%s: services and roles beside the front are not raised by the process driver", m.File)
 	}
 	front := m.Roles[0]
-	argv := slices.Clone(front.Command)
-	if strings.HasPrefix(argv[0], ".") { // relative to the folder, not to the harness
-		abs, err := filepath.Abs(filepath.Join(m.Dir, argv[0]))
-		if err != nil {
-			return nil, fmt.Errorf("command of %s: %w", m.File, err)
-		}
-		argv[0] = abs
+	argv, err := m.found(front.Command)
+	if err != nil {
+		return nil, err
 	}
 	variants := m.Variants
 	if len(variants) == 0 {
@@ -297,7 +296,7 @@ func (m Manifest) Systems() ([]bench.System, error) {
 	for _, v := range variants {
 		s := &System{
 			name: m.Name, kind: m.Kind, summary: m.Summary, says: v.Says, clock: m.Clock, afterKill: m.AfterKill,
-			providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: Patience,
+			providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: Patience, manifest: &m,
 			command: command{argv: append(slices.Clone(argv), v.Args...), dir: m.Dir, dial: m.Transport == "dial"},
 		}
 		if v.Name != "" {

@@ -39,6 +39,7 @@ type System struct {
 	variant  string // StartOrder.Policy
 	command  command
 	patience time.Duration
+	manifest *Manifest // nil: it is part of this program
 
 	mu     sync.Mutex
 	idle   []*process
@@ -63,6 +64,22 @@ func (s *System) Can(ability string) bool            { return slices.Contains(s.
 
 // Listen has t see all lines, and patience bound each acknowledgement. It comes before the first Begin.
 func (s *System) Listen(t Tap, patience time.Duration) { s.command.tap, s.patience = &t, patience }
+
+// Readiness says whether the system's folder can be run.
+func (s *System) Readiness() (Readiness, error) {
+	if s.manifest == nil {
+		return Readiness{}, nil
+	}
+	return s.manifest.Readiness()
+}
+
+// Folder is the name by which the system is set up: its manifest's, without the variant.
+func (s *System) Folder() string {
+	if s.manifest == nil {
+		return s.name
+	}
+	return s.manifest.Name
+}
 
 // Begin takes a process for a trial: one that was reset, or a new one. The runner sends `start`; dir is
 // put into it as StateDir where that is empty.

@@ -50,6 +50,9 @@ func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
 	if err != nil {
 		return spec, nil, err
 	}
+	if err := refuseUnready(chosen, o.dir); err != nil {
+		return spec, nil, err
+	}
 	byName := map[string]bench.System{}
 	for _, s := range chosen {
 		byName[s.Name()] = s

@@ -17,6 +17,7 @@ type thing struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Summary string `json:"summary"`
+	State   string `json:"state,omitempty"` // of a system: whether it can be run
 }
 
 // boundarySummaries says of each boundary where the call is parked and what is then true.
@@ -36,7 +37,7 @@ var boundarySummaries = map[bench.Boundary]string{
 func boundaries() ([]thing, error) {
 	var all []thing
 	for _, b := range bench.Boundaries {
-		all = append(all, thing{string(b), "boundary", boundarySummaries[b]})
+		all = append(all, thing{Name: string(b), Kind: "boundary", Summary: boundarySummaries[b]})
 	}
 	return all, nil
 }
@@ -70,7 +71,7 @@ func listCommand(p parts, c *console) *cobra.Command {
 			return printList(c, format, all)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text or json: an array of objects with name, kind and summary")
+	cmd.Flags().StringVar(&format, "format", "text", "text or json: an array of objects with name, kind and summary, and the state of systems")
 	cmd.Flags().StringVar(&dir, "systems", "", "folder of more systems (default ./systems, if it is there)")
 	return cmd
 }
@@ -82,18 +83,21 @@ func printList(c *console, format string, all []thing) error {
 		e.SetIndent("", "  ")
 		return e.Encode(append([]thing{}, all...))
 	}
-	name, kind := 0, 0
+	name, kind, state := 0, 0, 0
 	for _, t := range all {
-		name, kind = max(name, len(t.Name)), max(kind, len(t.Kind))
+		name, kind, state = max(name, len(t.Name)), max(kind, len(t.Kind)), max(state, len(t.State))
 	}
 	var b strings.Builder
 	for _, t := range all {
-		if name+kind > 40 { // too little would be left for the summaries
-			fmt.Fprintf(&b, "%-*s  %s\n", name, t.Name, t.Kind)
-			hang(&b, "    ", t.Summary)
-			continue
+		head := fmt.Sprintf("%-*s  %-*s  ", name, t.Name, kind, t.Kind)
+		if state > 0 {
+			head += fmt.Sprintf("%-*s  ", state, t.State)
 		}
-		hang(&b, fmt.Sprintf("%-*s  %-*s  ", name, t.Name, kind, t.Kind), t.Summary)
+		if name+kind+state > 40 { // too little would be left for the summaries
+			fmt.Fprintln(&b, strings.TrimRight(head, " "))
+			head = "    "
+		}
+		hang(&b, head, t.Summary)
 	}
 	_, err := io.WriteString(c.out, b.String())
 	return err

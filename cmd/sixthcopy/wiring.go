@@ -39,7 +39,9 @@ func wiring() parts {
 			all, err := knownSystems(dir)
 			var list []thing
 			for _, s := range all {
-				list = append(list, thing{s.Name(), s.Kind(), s.Summary()})
+				is, wrong := readiness(s)
+				err = errors.Join(err, wrong)
+				list = append(list, thing{Name: s.Name(), Kind: s.Kind(), Summary: s.Summary(), State: is.String()})
 			}
 			return list, err
 		},
@@ -47,21 +49,21 @@ func wiring() parts {
 			all, err := workloads.Suite()
 			var list []thing
 			for _, w := range all {
-				list = append(list, thing{w.Name, w.Provider.Kind, w.Summary})
+				list = append(list, thing{Name: w.Name, Kind: w.Provider.Kind, Summary: w.Summary})
 			}
 			return list, err
 		},
 		providers: func() ([]thing, error) {
 			var list []thing
 			for _, k := range fakeproviders.All {
-				list = append(list, thing{k.Name(), "provider", k.Summary()})
+				list = append(list, thing{Name: k.Name(), Kind: "provider", Summary: k.Summary()})
 			}
 			return list, nil
 		},
 		contracts: func() ([]thing, error) {
 			var list []thing
 			for _, c := range contracts.All {
-				list = append(list, thing{c.Name, c.Provider, c.Summary})
+				list = append(list, thing{Name: c.Name, Kind: c.Provider, Summary: c.Summary})
 			}
 			slices.SortFunc(list, func(a, b thing) int { return strings.Compare(a.Name, b.Name) })
 			return list, nil
@@ -69,7 +71,7 @@ func wiring() parts {
 		schema:   func() ([]byte, error) { return workloads.Schema(workloads.Known()), nil },
 		judge:    bench.Judge,
 		grade:    grade,
-		commands: []func(*console) *cobra.Command{runCommand, provideCommand},
+		commands: []func(*console) *cobra.Command{runCommand, provideCommand, setupCommand},
 	}
 }
 
@@ -87,6 +89,25 @@ func knownSystems(dir string) ([]bench.System, error) {
 		}
 		dir = "systems"
 	}
+	manifests, err := loadManifests(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range manifests {
+		if err := known(m); err != nil {
+			return nil, err
+		}
+		more, err := m.Systems()
+		if err != nil {
+			return nil, &ending{misused, err, "docs/wire-contract.md says what a manifest may ask for"}
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
+// loadManifests reads the systems of a folder, one at least.
+func loadManifests(dir string) ([]systems.Manifest, error) {
 	manifests, err := systems.Load(dir)
 	var wrong *systems.Problems
 	if errors.As(err, &wrong) {
@@ -101,17 +122,7 @@ func knownSystems(dir string) ([]bench.System, error) {
 	if err != nil {
 		return nil, &ending{misused, err, "--systems names a folder with a folder for each system, and a system.yaml in each of these"}
 	}
-	for _, m := range manifests {
-		if err := known(m); err != nil {
-			return nil, err
-		}
-		more, err := m.Systems()
-		if err != nil {
-			return nil, &ending{misused, err, "docs/wire-contract.md says what a manifest may ask for"}
-		}
-		all = append(all, more...)
-	}
-	return all, nil
+	return manifests, nil
 }
 
 // known checks that the providers and calls that a manifest names are there.
