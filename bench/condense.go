@@ -162,6 +162,7 @@ func (c *condenser) walk(history []Event) {
 			c.pending[exchange{link: e.Link, conn: e.Conn, n: e.Exchange}] = tick
 		case e.Kind == string(Received):
 			c.received(e, tick)
+			c.committed[e.Request] = tick // at the earliest: an external provider's commit may be seen late
 		case e.Kind == string(Committed):
 			c.committed[e.Request] = tick
 		}

@@ -19,8 +19,8 @@ const TransportProvider Transport = "provider"
 // wherever there is one, and is told what the provider says.
 func directly(w Workload, c Contract) Workload {
 	tools := map[string]ToolUse{}
-	for name := range w.Tools {
-		use := ToolUse{Transport: TransportProvider, Errors: ErrorsTyped, Key: KeyNone}
+	for name, offered := range w.Tools {
+		use := ToolUse{Transport: TransportProvider, Errors: ErrorsTyped, Key: KeyNone, External: offered.External}
 		if c.Advertised.Key.Location != "" {
 			use.Key = KeyArgument
 		}

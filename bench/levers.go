@@ -38,6 +38,8 @@ type ProviderSpec struct {
 	Contract Contract
 	Dir      string // folder of the trial's store; empty and its own
 	World    []WorldEffect
+	External *External // set with KindExternal
+	Tools    map[string]ToolUse
 	Gate     Gate
 	Clock    Clock
 }
@@ -127,11 +129,12 @@ type ToolServerConfig struct {
 	ProviderKind string             `json:"provider_kind"`
 	Provider     string             `json:"provider"` // address of its own provider link
 	Tools        map[string]ToolUse `json:"tools"`
-	Key          KeyTerms           `json:"key"`          // as the provider advertises them: where its key goes, and how it is spelt
-	Fresh        bool               `json:"fresh"`        // a new connection to the provider for every request; false: kept alive
-	Memory       bool               `json:"memory"`       // instance-local memory: answers remembered by idempotency_key, else by the agent's call id in _meta
-	TimeoutMS    int                `json:"timeout_ms"`   // of a provider request, in virtual time; 0: off
-	CancelStops  bool               `json:"cancel_stops"` // pass a disconnect of the agent on to the provider request
+	Key          KeyTerms           `json:"key"`               // as the provider advertises them: where its key goes, and how it is spelt
+	Fresh        bool               `json:"fresh"`             // a new connection to the provider for every request; false: kept alive
+	Memory       bool               `json:"memory"`            // instance-local memory: answers remembered by idempotency_key, else by the agent's call id in _meta
+	TimeoutMS    int                `json:"timeout_ms"`        // of a provider request, in virtual time; 0: off
+	CancelStops  bool               `json:"cancel_stops"`      // pass a disconnect of the agent on to the provider request
+	WarmUp       string             `json:"warm_up,omitempty"` // path of a read at an external provider
 	Now          time.Time          `json:"now"`
 }
 

@@ -12,7 +12,7 @@ func (st *stage) offers() []OfferedTool {
 	terms := st.trial.Contract.Advertised
 	var out []OfferedTool
 	for name, use := range st.tools() {
-		tool := st.runner.World.Tools[name]
+		tool := st.known[name]
 		if tool == nil {
 			continue
 		}

@@ -17,8 +17,9 @@ type PlanSpec struct {
 	Faults     []Fault
 	Systems    []SystemFacts
 	Tools      map[string]Tool
-	Boundaries []Boundary // empty: all
-	Repeat     int        // trials of each cell, at least 1
+	Declare    func(name string, t ExternalTool) Tool // makes a tool that a workload declares
+	Boundaries []Boundary                             // empty: all
+	Repeat     int                                    // trials of each cell, at least 1
 	Seed       int64
 }
 
@@ -70,6 +71,8 @@ func MakePlan(s PlanSpec) (Plan, error) {
 		if !ok {
 			return plan, fmt.Errorf("workload %s: contract %q is unknown", w.Name, w.Provider.Contract)
 		}
+		s := s // with the tools that this workload declares
+		s.Tools = toolsOf(w, s.Tools, s.Declare)
 		byTools, itself := plan.fitting(s, w)
 		if len(byTools) > 0 {
 			plan.cells(s, w, contract, byTools)
@@ -247,6 +250,12 @@ func place(f Fault, w Workload, c Contract, tools map[string]Tool) (Fault, Workl
 	}
 	in := w.intent(struckIntents(w)[0])
 	use := w.Tools[in.Call.Tool]
+	if w.Provider.External != nil {
+		var reason string
+		if f, reason = outside(f); reason != "" {
+			return f, w, reason
+		}
+	}
 	if w.Direct {
 		var reason string
 		if f, reason = unmediated(f); reason != "" {

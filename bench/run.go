@@ -19,6 +19,7 @@ type World struct {
 	Balance     func() (Balancer, error)
 	ToolServers ToolServers
 	Tools       map[string]Tool
+	Declare     func(name string, t ExternalTool) Tool // makes a tool that a workload declares
 	ParseAgent  func(map[string]ToolUse) func(RawRequest) Call
 	Told        func(t Transport, status int, body []byte) string
 }
@@ -29,6 +30,7 @@ type Runner struct {
 	Dir      string        // folder for trials' state; a trial's own folder is removed when it is over
 	Deadline time.Duration // bounds each wait for a fact; it never orders anything
 	Replicas int           // tool servers behind the balancer
+	Word     string        // makes what trials at external providers write there differ from what other runs wrote
 
 	mu   sync.Mutex
 	runs int
@@ -98,6 +100,7 @@ type stage struct {
 	oracle   Oracle
 	agent    Link
 	links    map[string]Link // provider links by instance
+	known    map[string]Tool // tools by name
 	balancer Balancer
 	servers  map[string]ToolServer
 	killed   map[string]bool
@@ -144,6 +147,11 @@ func (r *Runner) raise(ctx context.Context, t Trial, s System) (*stage, error) {
 		return st.clock.Now().Format(time.RFC3339), time.Since(st.began).Microseconds()
 	})
 	st.agentState.reset()
+	var err error
+	if t.Workload, err = t.Workload.inTrial(t.ID + r.Word); err != nil {
+		return st, err
+	}
+	st.trial.Workload, st.known = t.Workload, toolsOf(t.Workload, r.World.Tools, r.World.Declare)
 	st.gate = newGate(t.Fault, st.selector(), st.history, st.serving)
 	st.gate.direct = t.Direct
 	dir, err := os.MkdirTemp(r.Dir, "trial-")
@@ -157,13 +165,17 @@ func (r *Runner) raise(ctx context.Context, t Trial, s System) (*stage, error) {
 		}
 	}
 	kind := t.Workload.Provider.Kind
-	if st.oracle = r.World.Oracles[kind]; st.oracle == nil {
-		return st, fmt.Errorf("oracle of %s: there is none", kind)
-	}
 	st.provider, err = r.World.Providers(ctx, ProviderSpec{Kind: kind, Contract: t.Contract, Dir: st.store(),
-		World: t.Workload.World, Gate: st.gate, Clock: st.clock})
+		World: t.Workload.World, External: t.Workload.Provider.External, Tools: t.Workload.Tools, Gate: st.gate, Clock: st.clock})
 	if err != nil {
 		return st, fmt.Errorf("provider %s: %w", kind, err)
+	}
+	st.oracle = r.World.Oracles[kind]
+	if o, ok := st.provider.(Oracle); ok { // a door before an external provider knows which request came before what is new there
+		st.oracle = o
+	}
+	if st.oracle == nil {
+		return st, fmt.Errorf("oracle of %s: there is none", kind)
 	}
 	if t.Direct {
 		err = st.raiseDirect()
@@ -210,7 +222,7 @@ func (st *stage) raiseServers(ctx context.Context) error {
 			timeout = callTimeoutMS
 		}
 		err = server.Configure(ctx, ToolServerConfig{ProviderKind: t.Workload.Provider.Kind, Provider: link.Address(), Tools: tools, Key: t.Contract.Advertised.Key,
-			Fresh: !t.Fault.Reused, Memory: t.Fault.Memory || st.remembers(), TimeoutMS: timeout, CancelStops: t.Fault.Stops, Now: st.clock.Now()})
+			Fresh: !t.Fault.Reused, Memory: t.Fault.Memory || st.remembers(), TimeoutMS: timeout, CancelStops: t.Fault.Stops, WarmUp: st.warmUp(), Now: st.clock.Now()})
 		if err != nil {
 			return fmt.Errorf("tool server %s: %w", name, err)
 		}
@@ -315,7 +327,7 @@ func (st *stage) selector() selector {
 				continue
 			}
 			s.slots, s.tool = in.Slots, in.Call.Tool
-			if tool := st.runner.World.Tools[in.Call.Tool]; tool != nil {
+			if tool := st.known[in.Call.Tool]; tool != nil {
 				s.nth = (tool.Requests(in.Call.Args) + 1) / 2 // the middle one of a call that makes several
 			}
 		}
@@ -431,6 +443,10 @@ func (st *stage) close() {
 	r := st.runner
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if st.trial.Workload.Provider.External != nil { // the next trial changes its state
+		_ = os.RemoveAll(st.dir)
+		return
+	}
 	if r.runs++; r.runs%lateEvery == 0 && st.readEffects >= 0 {
 		r.kept = append(r.kept, keptTrial{st.trial, st.dir, st.readEffects})
 		return

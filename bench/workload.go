@@ -21,6 +21,8 @@ type Workload struct {
 type ProviderUse struct {
 	Kind     string `json:"kind"`     // "payments", "tasks", ...
 	Contract string `json:"contract"` // "stripe-v1", "ecs-run-task", ...
+
+	External *External `json:"external,omitempty"` // one that the harness did not make: kind KindExternal
 }
 
 // WorldEffect is an object that exists, or that a stranger makes, before the first turn.
@@ -38,6 +40,8 @@ type ToolUse struct {
 	Errors      ErrorStyle  `json:"errors,omitempty"`     // default ErrorsVague
 	Connection  string      `json:"connection,omitempty"` // reserved for the plan: "fresh" or "reused"; empty in files
 	Memory      bool        `json:"memory,omitempty"`     // its servers hold instance-local memory of answers, behind a sticky balancer
+
+	External *ExternalTool `json:"external,omitempty"` // declared by the workload itself: no tool of the catalogue
 }
 
 // KeyUse says who fills the provider's idempotency key behind a tool.
