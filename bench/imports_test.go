@@ -35,7 +35,7 @@ var importers = map[string]struct{ code, tests []string }{
 	"github.com/spf13/cobra":                   {code: []string{"cmd"}},
 	"golang.org/x/sys":                         {code: []string{"cmd", "fakeproviders", "faults", "systems"}},
 	"gonum.org/v1/gonum":                       {code: []string{"results"}},
-	"gopkg.in/yaml.v3":                         {code: []string{"systems", "workloads"}, tests: []string{"bench", "cmd"}},
+	"gopkg.in/yaml.v3":                         {code: []string{"results", "systems", "workloads"}, tests: []string{"bench", "cmd"}},
 	"pgregory.net/rapid":                       {tests: []string{"bench", "fakeproviders", "faults", "oracles", "results", "systems", "workloads"}},
 }
 

@@ -96,7 +96,9 @@ idle: probe
 after_kill: redeliver
 knobs: [call_timeout_ms]
 can: [turn, repair, cancel, timeout, reset, clock]
-variants: {blind: [blind], keyed: [keyed]}
+variants:
+  blind: {args: [blind], says: no Idempotency-Key}
+  keyed: {args: [keyed], says: 'Idempotency-Key: one a call'}
 `, exe)
 	if err := os.WriteFile(filepath.Join(dir, "straight", "system.yaml"), []byte(manifest), 0o644); err != nil {
 		t.Fatal(err)

@@ -32,6 +32,7 @@ type runOptions struct {
 	seed                           int64
 	out, dir                       string
 	resume                         bool
+	ends                           func(*report.Report, *store.Store) error // what its report is held against; nil: printed
 }
 
 // alongside run in every suite beside the systems that are named: the controls, without which a run proves
@@ -280,6 +281,9 @@ func (o runOptions) finish(ctx context.Context, c *console, s *store.Store, m st
 	r, err := p.reportOf(ctx, s, false)
 	if err != nil {
 		return err
+	}
+	if o.ends != nil {
+		return o.ends(r, s)
 	}
 	if err := r.Text(c.out, quoted([]string{s.Path()})); err != nil {
 		return err
