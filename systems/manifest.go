@@ -46,6 +46,7 @@ type Role struct {
 	Command []string // run in the manifest's folder
 	Kill    string   // kill group: roles of one group die together; default the role's name
 	Ready   Ready    // the fact that shows that it is up; the front's is its `started`
+	Warm    bool     // it imports once, and forks a process for each trial that wants one
 }
 
 // Service is something that the roles need, such as a database.
@@ -176,6 +177,9 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 	if !slices.Contains(m.Can, "turn") {
 		r.fail(root, `can lacks "turn"; every system is handed turns`)
 	}
+	if m.Transport == "dial" && slices.ContainsFunc(m.Roles, func(role Role) bool { return role.Warm }) {
+		r.fail(root, "warm is there for transport stdio only: a forked child is handed its stdin and stdout")
+	}
 	for _, knob := range m.Knobs {
 		if ability := knobNeeds[knob]; ability != "" && !slices.Contains(m.Can, ability) {
 			r.fail(root, fmt.Sprintf("knob %q does nothing without the ability %q; add it to can", knob, ability))
@@ -203,7 +207,11 @@ func (r *reader) role(n *yaml.Node) Role {
 		"command": func(n *yaml.Node) { role.Command = r.command(n, "command") },
 		"kill":    func(n *yaml.Node) { role.Kill = r.name(n, "kill") },
 		"ready":   func(n *yaml.Node) { role.Ready = r.ready(n) },
+		"warm":    func(n *yaml.Node) { role.Warm = r.flag(n, "warm") },
 	})
+	if role.Warm && role.Name != "front" {
+		r.fail(n, fmt.Sprintf("warm is of role %q, expected it of the front: no other role is forked", role.Name))
+	}
 	if role.Kill == "" {
 		role.Kill = role.Name
 	}
@@ -301,6 +309,9 @@ func (m Manifest) Systems() ([]bench.System, error) {
 		}
 		if v.Name != "" {
 			s.name += "/" + v.Name
+		}
+		if front.Warm {
+			s.command.warm = &warm{system: s.name}
 		}
 		all = append(all, s)
 	}

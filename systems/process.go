@@ -31,7 +31,7 @@ const (
 type process struct {
 	system string
 	tap    *Tap // nil: nobody listens in
-	cmd    *exec.Cmd
+	child  child
 	family family
 	in     io.WriteCloser // orders, with a write deadline
 	out    io.ReadCloser  // words
@@ -60,42 +60,53 @@ type Tap struct {
 	Came func(pid int, line []byte)        // a line of the system, before it is read as a word
 }
 
+// child is the process itself, started by us or forked by a warm parent.
+type child interface {
+	waitDead()   // returns when it is dead, and leaves it to be reaped
+	reap() error // gives its id free; the error says how it ended, nil for status 0
+}
+
+// executed is a child that was started for itself.
+type executed struct{ cmd *exec.Cmd }
+
+func (e executed) waitDead()   { waitDead(e.cmd.Process.Pid) }
+func (e executed) reap() error { return e.cmd.Wait() }
+
 // spawn starts a process. With dial it waits until the process has dialled in, within patience.
 func spawn(system string, c command, patience time.Duration) (*process, error) {
-	argv, env, dir, dial := c.argv, c.env, c.dir, c.dial
 	p := &process{
 		system: system, tap: c.tap, tail: &tail{}, gone: make(chan struct{}), acks: map[int]chan struct{}{}, fail: make(chan struct{}),
 	}
-	token := rand.Text()
-	p.family.mark = markVar + "=" + rand.Text()
+	token, name := rand.Text(), rand.Text()
+	p.family.mark = markVar + "=" + name
 	var listener net.Listener
-	if dial {
+	if c.dial {
 		var err error
 		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return nil, fmt.Errorf("address to dial for system %s: %w", system, err)
 		}
 		defer listener.Close()
-		argv = append(argv[:len(argv):len(argv)], "--dial", listener.Addr().String(), "--token", token)
+		c.argv = append(c.argv[:len(c.argv):len(c.argv)], "--dial", listener.Addr().String(), "--token", token)
 	}
-	p.cmd = exec.Command(argv[0], argv[1:]...)
-	p.cmd.Dir = dir
-	p.cmd.Env = append(append(os.Environ(), env...), p.family.mark)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	p.cmd.Stderr = nil // set by pipes
-	childEnds, err := p.pipes(dial)
+	ends, err := p.pipes(c.dial)
 	if err != nil {
 		return nil, fmt.Errorf("pipes of system %s: %w", system, err)
 	}
-	err = p.cmd.Start()
-	for _, f := range childEnds {
-		f.Close()
+	if c.warm != nil {
+		err = p.fork(c, name, ends)
+	} else {
+		err = p.start(c, ends)
+	}
+	for _, f := range ends {
+		if f != nil {
+			f.Close() // stdout and stderr may be one; the second close does nothing
+		}
 	}
 	if err != nil {
 		p.closePipes()
-		return nil, &bench.SystemError{System: system, Reason: "did not start", Detail: fmt.Sprintf("%q: %v; look at command and setup in its manifest", argv, err)}
+		return nil, err
 	}
-	p.family.pid = p.cmd.Process.Pid
-	if dial {
+	if c.dial {
 		if err := p.accept(listener, token, patience); err != nil {
 			go p.await()
 			p.Kill()
@@ -106,29 +117,57 @@ func spawn(system string, c command, patience time.Duration) (*process, error) {
 	return p, nil
 }
 
-// pipes makes stdin, stdout and stderr of the child and returns the child's ends.
-func (p *process) pipes(dial bool) ([]*os.File, error) {
+// start executes the command.
+func (p *process) start(c command, ends [3]*os.File) error {
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir = c.dir
+	cmd.Env = append(append(os.Environ(), c.env...), p.family.mark)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if ends[0] != nil {
+		cmd.Stdin = ends[0]
+	}
+	cmd.Stdout, cmd.Stderr = ends[1], ends[2]
+	if err := cmd.Start(); err != nil {
+		return notStarted(p.system, c.argv, err)
+	}
+	p.child, p.family.pid = executed{cmd}, cmd.Process.Pid
+	return nil
+}
+
+// fork has the warm parent fork.
+func (p *process) fork(c command, name string, ends [3]*os.File) error {
+	f, err := c.warm.fork(c, name, ends)
+	if err != nil {
+		return err
+	}
+	p.child, p.family.pid = f, f.pid
+	return nil
+}
+
+func notStarted(system string, argv []string, err error) error {
+	return &bench.SystemError{System: system, Reason: "did not start", Detail: fmt.Sprintf("%q: %v; look at command and setup in its manifest", argv, err)}
+}
+
+// pipes makes stdin, stdout and stderr of the child and returns the child's ends; stdin is nil with dial.
+func (p *process) pipes(dial bool) (ends [3]*os.File, _ error) {
 	errRead, errWrite, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return ends, err
 	}
 	p.tail.from = errRead
-	p.cmd.Stderr = errWrite
 	if dial { // stdout is free text there, like stderr
-		p.cmd.Stdout = errWrite
-		return []*os.File{errWrite}, nil
+		return [3]*os.File{nil, errWrite, errWrite}, nil
 	}
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, errRead.Close(), errWrite.Close())
+		return ends, errors.Join(err, errRead.Close(), errWrite.Close())
 	}
 	outRead, outWrite, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, errRead.Close(), errWrite.Close(), inRead.Close(), inWrite.Close())
+		return ends, errors.Join(err, errRead.Close(), errWrite.Close(), inRead.Close(), inWrite.Close())
 	}
-	p.cmd.Stdin, p.cmd.Stdout = inRead, outWrite
 	p.in, p.out = inWrite, outRead
-	return []*os.File{errWrite, inRead, outWrite}, nil
+	return [3]*os.File{inRead, outWrite, errWrite}, nil
 }
 
 func (p *process) closePipes() {
@@ -186,7 +225,7 @@ func (p *process) await() {
 		}
 		close(readers)
 	}()
-	waitDead(p.family.pid)
+	p.child.waitDead()
 	end := p.family.sweep(dieWithin)
 	// What wrote to the pipes is dead; if something got away all the same, its words are not waited for.
 	late := time.AfterFunc(time.Second, func() { p.tail.from.Close(); p.closeOut() })
@@ -197,7 +236,7 @@ func (p *process) await() {
 	p.reaped = true // from here on its id may be another's
 	end = errors.Join(end, p.family.reap(dieWithin))
 	p.mu.Unlock()
-	status := p.cmd.Wait()
+	status := p.child.reap()
 	p.closePipes()
 
 	p.mu.Lock()

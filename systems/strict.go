@@ -246,6 +246,14 @@ func (r *reader) texts(n *yaml.Node, what string) map[string]string {
 	return all
 }
 
+// flag reads true or false.
+func (r *reader) flag(n *yaml.Node, what string) bool {
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		r.fail(n, fmt.Sprintf("%s is %s, expected true or false", what, shape(n)))
+	}
+	return n.Value == "true"
+}
+
 // number reads a whole number.
 func (r *reader) number(n *yaml.Node, what string, low, high int) int {
 	value, err := strconv.Atoi(n.Value)

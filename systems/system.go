@@ -27,6 +27,7 @@ type command struct {
 	dir  string   // working folder; empty: the harness's
 	dial bool     // it dials in; else it speaks on stdin and stdout
 	tap  *Tap     // nil: nobody listens in
+	warm *warm    // forks it; nil: each process is started for itself
 }
 
 // System is a system under test whose processes are children of the harness. It keeps those that were
@@ -135,6 +136,9 @@ func (s *System) Close() error {
 	var errs []error
 	for _, p := range idle {
 		errs = append(errs, p.Kill())
+	}
+	if s.command.warm != nil {
+		s.command.warm.close()
 	}
 	return errors.Join(errs...)
 }
