@@ -1,0 +1,2 @@
+// The wire contract, version 1: docs/wire-contract.md.
+export const wireVersion = 1;

@@ -1,0 +1,167 @@
+// Calls of tools, for retry layers that send an HTTP request: what to send, and what the answer says.
+
+import http from 'node:http';
+import type { Call } from './call.js';
+import { done, failed, partial, unknown, type Claim } from './claim.js';
+import { own } from './exchanges.js';
+import type { Transport } from './wire.js';
+
+/** The HTTP request that calls a tool. The body is the same bytes at every try. */
+export interface ToolRequest {
+  url: string;
+  method: 'POST';
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface RequestOptions {
+  /** An idempotency key: into the header Idempotency-Key, and into the argument idempotency_key of a tool that takes one. */
+  key?: string;
+  headers?: Record<string, string>;
+}
+
+/** Makes the request that calls the tool of a call: plain JSON or one MCP POST, as it is offered. */
+export async function request(call: Call, { key, headers = {} }: RequestOptions = {}): Promise<ToolRequest> {
+  const { tool, given, trial } = call;
+  call.rpcId ||= ++trial.rpcIds; // counted from 1 in every process, as new connections do
+  const args = key !== undefined && tool.takes_key ? { ...given.args, idempotency_key: key } : given.args;
+  const sent = { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
+  switch (tool.transport) {
+    case 'json':
+      return post(`${tool.address.replace(/\/$/, '')}/tools/${tool.name}`, { arguments: args, call_id: given.id, request_id: String(call.rpcId) }, sent);
+    case 'mcp-sessions':
+      Object.assign(sent, session(await open(call)));
+      break;
+    case 'mcp':
+      break;
+    default:
+      throw new Error(`tool ${tool.name} has transport ${tool.transport}, expected json, mcp or mcp-sessions: what a provider offers itself is called by its SDK`);
+  }
+  return post(tool.address, rpc(call.rpcId, 'tools/call', { name: tool.name, arguments: args, _meta: { 'sixthcopy/call_id': given.id } }), sent);
+}
+
+function rpc(id: number, method: string, params: unknown): object {
+  return { jsonrpc: '2.0', id, method, params };
+}
+
+function post(url: string, message: object, headers: Record<string, string>): ToolRequest {
+  return {
+    url, method: 'POST', body: JSON.stringify(message),
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
+  };
+}
+
+function session(id: string): Record<string, string> {
+  return { 'Mcp-Session-Id': id, 'Mcp-Protocol-Version': '2025-11-25' };
+}
+
+/** The session with an MCP server that keeps them, opened at the first call. What opens it is no part of the call, and no retry layer sends it. */
+async function open(call: Call): Promise<string> {
+  const { sessions } = call.trial;
+  const { address } = call.tool;
+  const known = sessions.get(address);
+  if (known !== undefined) return known;
+  const hello = await send(call, post(address, rpc(0, 'initialize', {
+    protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sixthcopy-kit', version: '0.1.0' },
+  }), {}));
+  const id = hello['mcp-session-id'];
+  if (typeof id !== 'string') throw new Error(`${address} names no session`);
+  await send(call, post(address, { jsonrpc: '2.0', method: 'notifications/initialized' }, session(id)));
+  sessions.set(address, id);
+  return id;
+}
+
+function send(call: Call, { url, method, headers, body }: ToolRequest): Promise<http.IncomingHttpHeaders> {
+  return new Promise((resolve, reject) => {
+    const outgoing = http.request(url, { method, headers, signal: call.signal, agent: false }, (answer) => {
+      answer.on('error', reject).on('end', () => resolve(answer.headers)).resume();
+    });
+    own.add(outgoing);
+    outgoing.on('error', reject).end(body);
+  });
+}
+
+/** What a tool answers: structured content over MCP, the body over plain JSON. */
+interface Answer {
+  status?: string;
+  receipts?: string[];
+  message?: string;
+}
+
+/**
+ * Reads the answer to a request into a claim, by this try alone, as the caller of a retry layer does that is told nothing of
+ * the others. The body is its text, or what a library has read from it.
+ *
+ * The tool's own word counts: done, partial, refused; not_executed where the contract says that its errors can be
+ * believed. HTTP 4xx without such a word is failed, but for 408, 409, 429 and the 404 of a session that is gone.
+ * Anything else is unknown. A call that only reads has failed then: it can do no harm.
+ */
+export function read(call: Call, status: number, body: unknown): Claim {
+  const { tool } = call;
+  const said = answer(tool.transport, body);
+  const detail = `HTTP ${status}: ${said?.message ?? `an answer that cannot be read: ${String(body).slice(0, 200)}`}`;
+  const open = tool.read_only ? failed : unknown;
+  switch (said?.status) {
+    case undefined:
+    case '':
+      break;
+    case 'done':
+      return done(...said.receipts ?? []);
+    case 'partial':
+      return partial(said.receipts ?? [], said.message);
+    case 'refused':
+      return failed(detail);
+    case 'not_executed':
+      return tool.contract.errors_typed ? failed(detail) : open(detail);
+    default: // unknown, conflict
+      return open(detail);
+  }
+  if (status === 404 && tool.transport === 'mcp-sessions') {
+    call.trial.sessions.delete(tool.address);
+    return open('the session is gone');
+  }
+  const spared = status === 408 || status === 409 || status === 429;
+  return status >= 400 && status < 500 && !spared ? failed(detail) : open(detail);
+}
+
+/**
+ * The claim of a call that ended in an error without an answer. It failed if nothing of it can have left: every dial of
+ * it was refused, or it was stopped before it was sent. For an earlier process, or the call that this one
+ * repairs, nobody can say that.
+ */
+export function lost(call: Call, error: unknown): Claim {
+  if (call.tool.read_only || !call.left && !call.redelivered && !call.repair) return failed(error);
+  return unknown(error);
+}
+
+/** The tool's answer in a body; undefined where there is none: it is that of something in between, or cut short. */
+function answer(transport: Transport, body: unknown): Answer | undefined {
+  if (transport === 'json') {
+    const said = json(body) as Answer | undefined;
+    return said && (said.status || said.message) ? said : undefined;
+  }
+  const message = json(typeof body === 'string' ? lastEvent(body) : body) as {
+    result?: { structuredContent?: Answer; content?: { text?: string }[] };
+    error?: { message?: string };
+  } | undefined;
+  if (message?.error) return { message: message.error.message ?? '' };
+  if (!message?.result) return undefined;
+  return message.result.structuredContent ?? { message: message.result.content?.[0]?.text ?? '' };
+}
+
+/** The last whole event of a stream with a body in it; a body that is none is itself. */
+function lastEvent(text: string): string {
+  if (!/^(event|data|id|retry|:)/.test(text)) return text;
+  const events = text.replaceAll('\r\n', '\n').split('\n\n').slice(0, -1);
+  const data = events.map((e) => e.split('\n').filter((l) => l.startsWith('data:')).map((l) => l.slice(5).trimStart()).join('\n'));
+  return data.filter((d) => d !== '').at(-1) ?? '';
+}
+
+function json(body: unknown): object | undefined {
+  try {
+    const value: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
