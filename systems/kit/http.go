@@ -46,30 +46,43 @@ func (c *Call) Request(ctx context.Context, key string) (*http.Request, error) {
 	if key != "" && tool.TakesKey {
 		args["idempotency_key"] = key
 	}
-	url, session := tool.Address, ""
+	url, head := tool.Address, http.Header{}
 	var message any
 	switch tool.Transport {
 	case bench.TransportJSON:
 		url = strings.TrimSuffix(tool.Address, "/") + "/tools/" + tool.Name
 		message = map[string]any{"arguments": args, "call_id": c.Given.ID, "request_id": fmt.Sprint(c.number())}
 	case bench.TransportMCP, bench.TransportMCPSessions:
-		message = rpc(c.number(), "tools/call", map[string]any{
-			"name": tool.Name, "arguments": args, "_meta": map[string]any{"sixthcopy/call_id": c.Given.ID},
-		})
+		meta := map[string]any{"sixthcopy/call_id": c.Given.ID}
+		message = rpc(c.number(), "tools/call", map[string]any{"name": tool.Name, "arguments": args, "_meta": meta})
 		if tool.Transport == bench.TransportMCPSessions {
-			if session, err = c.Trial.session(ctx, tool.Address); err != nil {
+			session, err := c.Trial.session(ctx, tool.Address)
+			if err != nil {
 				return nil, fmt.Errorf("session with %s: %w", tool.Name, err)
 			}
+			head.Set("Mcp-Session-Id", session)
+			head.Set("Mcp-Protocol-Version", sessionProtocol)
+			break
 		}
+		// A server that takes the request for one of an older protocol takes no disconnect for a cancellation.
+		meta["io.modelcontextprotocol/protocolVersion"], meta["io.modelcontextprotocol/clientCapabilities"] = statelessProtocol, map[string]any{}
+		head.Set("Mcp-Protocol-Version", statelessProtocol)
+		head.Set("Mcp-Method", "tools/call")
+		head.Set("Mcp-Name", tool.Name)
 	default:
 		return nil, fmt.Errorf("tool %s has transport %q, expected json, mcp or mcp-sessions: what a provider offers itself is called by its SDK", tool.Name, tool.Transport)
 	}
-	r, err := post(ctx, url, session, message)
-	if err == nil && key != "" {
-		r.Header.Set("Idempotency-Key", key)
+	if key != "" {
+		head.Set("Idempotency-Key", key)
 	}
-	return r, err
+	return post(ctx, url, head, message)
 }
+
+// Versions of MCP, of servers without sessions and with them.
+const (
+	statelessProtocol = "2026-07-28"
+	sessionProtocol   = "2025-11-25"
+)
 
 // number is the call's JSON-RPC id: calls are counted from 1 in every process, as new connections do.
 func (c *Call) number() int {
@@ -87,7 +100,7 @@ func rpc(id int, method string, params any) map[string]any {
 	return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 }
 
-func post(ctx context.Context, url, session string, message any) (*http.Request, error) {
+func post(ctx context.Context, url string, head http.Header, message any) (*http.Request, error) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return nil, fmt.Errorf("request to %s: %w", url, err)
@@ -96,12 +109,9 @@ func post(ctx context.Context, url, session string, message any) (*http.Request,
 	if err != nil {
 		return nil, fmt.Errorf("request to %s: %w", url, err)
 	}
+	r.Header = head
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	if session != "" {
-		r.Header.Set("Mcp-Session-Id", session)
-		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
-	}
 	return r, nil
 }
 
@@ -111,8 +121,8 @@ func (t *Trial) session(ctx context.Context, address string) (string, error) {
 	if id := t.sessions[address]; id != "" {
 		return id, nil
 	}
-	hello, err := post(ctx, address, "", rpc(0, "initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{},
+	hello, err := post(ctx, address, http.Header{}, rpc(0, "initialize", map[string]any{
+		"protocolVersion": sessionProtocol, "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": "sixthcopy-kit", "version": "1"},
 	}))
 	if err != nil {
@@ -129,7 +139,8 @@ func (t *Trial) session(ctx context.Context, address string) (string, error) {
 	if err != nil || id == "" {
 		return "", fmt.Errorf("HTTP %s names no session", res.Status)
 	}
-	ready, err := post(ctx, address, id, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	head := http.Header{"Mcp-Session-Id": {id}, "Mcp-Protocol-Version": {sessionProtocol}}
+	ready, err := post(ctx, address, head, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	if err != nil {
 		return "", err
 	}
@@ -160,22 +171,44 @@ func (c *Call) Read(res *http.Response, err error) Claim {
 	if err != nil {
 		return c.Lost(err)
 	}
+	claim, _ := c.read(res)
+	return claim
+}
+
+// Try makes the call once, for a library that retries functions: the claim by this try alone, the status of
+// its answer, and an error if there is no answer or only a part of one.
+func (c *Call) Try(ctx context.Context, client *http.Client, key string) (Claim, int, error) {
+	r, err := c.Request(ctx, key)
+	if err != nil {
+		return Failed(err.Error()), 0, err
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return c.Lost(err), 0, err
+	}
+	claim, err := c.read(res)
+	return claim, res.StatusCode, err
+}
+
+// read reads an answer; the error says that it broke off.
+func (c *Call) read(res *http.Response) (Claim, error) {
 	defer res.Body.Close()
 	tool, err := c.Tool()
 	if err != nil {
-		return Failed(err.Error())
+		return Failed(err.Error()), err
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return c.Lost(fmt.Errorf("HTTP %s, and the answer broke off: %w", res.Status, err))
+		err = fmt.Errorf("HTTP %s, and the answer broke off: %w", res.Status, err)
+		return c.Lost(err), err
 	}
 	said, answered := read(tool.Transport, res.Header.Get("Content-Type"), text)
 	claim := Unknown(fmt.Sprintf("HTTP %s: %s", res.Status, said.Message))
 	switch {
 	case answered && said.Status == "done":
-		claim = Done(said.Receipts...)
+		return Done(said.Receipts...), nil
 	case answered && said.Status == "partial":
-		claim = Claim{Outcome: bench.Partial, Receipts: said.Receipts, Detail: said.Message}
+		return Claim{Outcome: bench.Partial, Receipts: said.Receipts, Detail: said.Message}, nil
 	case answered && said.Status == "refused":
 		claim.Outcome = bench.Failed
 	case answered && said.Status == "not_executed" && tool.Contract.ErrorsTyped:
@@ -192,7 +225,7 @@ func (c *Call) Read(res *http.Response, err error) Claim {
 	if claim.Outcome == bench.Unknown && tool.ReadOnly {
 		claim.Outcome = bench.Failed
 	}
-	return claim
+	return claim, nil
 }
 
 // spares reports whether a 4xx status leaves open what became of the request.

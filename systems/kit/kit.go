@@ -227,7 +227,8 @@ func (a Adapter) can() []string {
 	if a.Call != nil {
 		can = append(can, "repair")
 	}
-	if a.Decide != nil {
+	if a.Call != nil || a.Decide != nil { // a withdrawn goal ends the context of its call
+
 		can = append(can, "decide")
 	}
 	if a.Event != nil {

@@ -30,16 +30,19 @@ func (t *Trial) Transport(base *http.Transport, own time.Duration) http.RoundTri
 	return &transport{trial: t, base: base, limit: own}
 }
 
-// Pause is Call.Wait for the call in work, for hooks of libraries that are told how long to wait and of
-// nothing else. It waits d of virtual time, or until the call ends.
-func (t *Trial) Pause(d time.Duration) {
+// Pause is Call.Wait for the call in work, for hooks of libraries that are told how long to back off and of
+// nothing else: it returns when d of virtual time has passed, with the reason when the call ended first.
+func (t *Trial) Pause(d time.Duration) error {
 	t.mu.Lock()
 	c := t.open
 	t.mu.Unlock()
-	if c != nil {
-		_ = c.Wait(c.ctx, c.Now().Add(d), "back-off") // that the call ended, the library learns by its context
+	if c == nil {
+		return errNoCall
 	}
+	return c.Wait(c.ctx, c.Now().Add(d), "back-off")
 }
+
+var errNoCall = errors.New("no call is in work")
 
 // Version is the version of a module that is built in.
 func Version(module string) string {
@@ -66,7 +69,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := p.trial.open
 	p.trial.mu.Unlock()
 	if c == nil {
-		return nil, errors.New("no call is in work: nothing is sent")
+		return nil, errNoCall
 	}
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		p.trial.mu.Lock()
