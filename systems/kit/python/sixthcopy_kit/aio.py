@@ -31,11 +31,10 @@ class _Selector(selectors.DefaultSelector):
             return ready
         until = None if timeout is None else trial.now_ns + max(1, round(timeout * SECOND))
         why = "time-out" if virtual.asked() else "back-off"
-        if until is not None:
-            self.call.say_wait(until, why)
+        said = until is not None and self.call.say_wait(until, why)
         while not ready and not self.call.cancelled and (until is None or trial.now_ns < until):
             ready = self._look(None)
-        if until is not None and trial.now_ns < until:
+        if said:
             self.call.withdraw(why)
         return ready
 

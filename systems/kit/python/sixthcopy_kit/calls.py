@@ -157,43 +157,33 @@ class Call:
 
     def sleep_until(self, until: int, why: str) -> None:
         self.check()
-        if until <= self.trial.now_ns:
+        if not self.say_wait(until, why):
             return
-        self.say_wait(until, why)
         with self.trial.changed:
             self.trial.changed.wait_for(lambda: self.cancelled or self.trial.now_ns >= until)
-            if not self.cancelled:
-                return
         self.withdraw(why)
-        raise Cancelled
+        self.check()
 
     def poll(self, fd: int, events: int, until: Optional[int], say: bool) -> bool:
         """Waits for a file descriptor until a virtual time (None: for ever), and reports whether it came to be
-        ready. With say, the wait is told to the harness even if the descriptor is ready at once."""
+        ready before. With say, the wait is told to the harness even if the descriptor is ready at once."""
         self.check()
         poll = select.poll()
         poll.register(fd, events)
-        if until is not None and say:
-            self.say_wait(until, "time-out")
-        elif poll.poll(0):
+        if not say and poll.poll(0):
             return True
-        elif until is not None:
-            self.say_wait(until, "time-out")
+        if until is not None and not self.say_wait(until, "time-out"):
+            return False
         poll.register(self.trial.wake_fd, select.POLLIN)
-        while True:
-            ready = {f for f, _ in poll.poll()}
-            if self.trial.wake_fd in ready:
-                self.trial.drain()
-            if self.cancelled:
-                if until is not None:
-                    self.withdraw("time-out")
-                raise Cancelled
-            if fd in ready:
-                if until is not None:
-                    self.withdraw("time-out")
-                return True
-            if until is not None and self.trial.now_ns >= until:
-                return False
+        ready = False
+        while not ready and not self.cancelled and (until is None or self.trial.now_ns < until):
+            ready = any(f == fd for f, _ in poll.poll())
+            self.trial.drain()
+        if until is not None:
+            self.withdraw("time-out")
+        self.check()
+        # Where both are there, time had passed first: what is held until then comes after the clock.
+        return until is None or self.trial.now_ns < until
 
     def at(self, event: str, detail: str = "") -> None:
         """Announces an event and returns when the harness says `proceed`; nothing unless the trial asks for
@@ -207,10 +197,16 @@ class Call:
             if event in trial.proceeds:
                 trial.proceeds.remove(event)
 
-    def say_wait(self, until: int, why: str) -> None:
-        self.trial.words.say("wait", turn=self.ref[0], call=self.ref[1], until=format_time(until), why=why)
+    def say_wait(self, until: int, why: str) -> bool:
+        """Says a wait, unless it is over already; reports whether it did."""
+        with self.trial.changed:
+            if until <= self.trial.now_ns:
+                return False
+            self.trial.words.say("wait", turn=self.ref[0], call=self.ref[1], until=format_time(until), why=why)
+            return True
 
     def withdraw(self, why: str) -> None:
+        """Withdraws a wait, also one that is over: the harness may have heard of it after it had moved the clock."""
         if not self.trial.closed:
             self.trial.words.say("wait", turn=self.ref[0], call=self.ref[1], why=why)
 

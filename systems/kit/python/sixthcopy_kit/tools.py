@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from .calls import Call, Tool
 from .claims import Claim, failed, partial, unknown
 
+_STATELESS, _SESSIONS = "2026-07-28", "2025-11-25"  # protocol versions without and with sessions
+_META = "io.modelcontextprotocol/"
 _ids = itertools.count(1)
 
 
@@ -36,9 +38,13 @@ def request(call: Call, key: Optional[str] = None, headers: Optional[Mapping[str
     if tool.transport not in ("mcp", "mcp-sessions"):
         raise ValueError(f"tool {tool.name} has transport {tool.transport!r}; request makes json, mcp and mcp-sessions")
     sent["Accept"] = "application/json, text/event-stream"
+    meta: Dict[str, Any] = {"sixthcopy/call_id": call.id}
     if tool.transport == "mcp-sessions":
-        sent["Mcp-Session-Id"], sent["MCP-Protocol-Version"] = _session(call, tool), _SESSIONS
-    params = {"name": tool.name, "arguments": args, "_meta": {"sixthcopy/call_id": call.id}}
+        sent.update({"Mcp-Session-Id": _session(call, tool), "Mcp-Protocol-Version": _SESSIONS})
+    else:  # without these the server takes it for an older protocol, in which a disconnect cancels nothing
+        sent.update({"Mcp-Protocol-Version": _STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": tool.name})
+        meta.update({_META + "protocolVersion": _STATELESS, _META + "clientCapabilities": {}})
+    params = {"name": tool.name, "arguments": args, "_meta": meta}
     body = {"jsonrpc": "2.0", "id": next(_ids), "method": "tools/call", "params": params}
     return Request(tool.address, sent, json.dumps(body).encode())
 
@@ -87,9 +93,6 @@ def _json(text: bytes) -> Dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-_SESSIONS = "2025-11-25"  # protocol version that has sessions
-
-
 def _session(call: Call, tool: Tool) -> str:
     """The session with a tool server, opened once a trial by a handshake that is not the library's."""
     known: Dict[str, str] = call.trial.sessions
@@ -99,7 +102,7 @@ def _session(call: Call, tool: Tool) -> str:
         hello = {"jsonrpc": "2.0", "id": next(_ids), "method": "initialize", "params": params}
         known[tool.address] = _post(tool.address, hello, {}) or ""
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        _post(tool.address, ready, {"Mcp-Session-Id": known[tool.address], "MCP-Protocol-Version": _SESSIONS})
+        _post(tool.address, ready, {"Mcp-Session-Id": known[tool.address], "Mcp-Protocol-Version": _SESSIONS})
         call.sent = sent
     return known[tool.address]
 

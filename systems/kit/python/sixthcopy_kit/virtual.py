@@ -20,7 +20,7 @@ from .wire import SECOND
 _real_sleep, _real_time, _real_monotonic = time.sleep, time.time, time.monotonic
 _LEAST = SECOND // 1000  # nanoseconds that any sleep takes
 _trial: Optional[Trial] = None  # that is open
-_asked: weakref.WeakSet[socket.socket] = weakref.WeakSet()  # written to, and nothing read since
+_asked: weakref.WeakKeyDictionary[socket.socket, int] = weakref.WeakKeyDictionary()  # written to, and nothing read since: when
 _passed = 0  # virtual nanoseconds of trials that are over: a monotonic clock does not run back
 _installed = False
 
@@ -39,7 +39,7 @@ def open_call() -> Optional[Call]:
 
 def asked() -> bool:
     """Reports whether an answer is awaited."""
-    return any(sock.fileno() >= 0 for sock in _asked)
+    return any(sock.fileno() >= 0 for sock in list(_asked))
 
 
 def _sleep(seconds: float, /) -> None:
@@ -64,7 +64,7 @@ def _receiving(original: Callable[..., Any]) -> Callable[..., Any]:
         call = open_call()
         if call is not None and self.gettimeout() != 0:
             _await(call, self, select.POLLIN)
-        _asked.discard(self)
+        _asked.pop(self, None)
         return original(self, *args, **kwargs)
 
     return receive
@@ -77,7 +77,7 @@ def _sending(original: Callable[..., Any]) -> Callable[..., Any]:
             if self.gettimeout() != 0:
                 call.check()
             call.sent = True
-            _asked.add(self)
+            _asked[self] = call.trial.now_ns
         return original(self, *args, **kwargs)
 
     return send
@@ -85,7 +85,8 @@ def _sending(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _await(call: Call, sock: socket.socket, events: int) -> None:
     timeout = sock.gettimeout()
-    until = None if timeout is None else call.trial.now_ns + round(timeout * SECOND)
+    began = _asked.get(sock, call.trial.now_ns)  # from the request on: by now its answer may be there
+    until = None if timeout is None else began + round(timeout * SECOND)
     try:
         ready = call.poll(sock.fileno(), events, until, say=sock in _asked)
     except Cancelled:
