@@ -5,7 +5,8 @@ import { errorMonitor } from 'node:events';
 import { hooks } from './virtual.js';
 /** The exchanges of one call. */
 export class Exchanges {
-    open = new Set();
+    /** Those without an answer: the library waits for them. */
+    unanswered = new Set();
     started = 0;
     refused = 0;
     /** Whether anything can have left: some dial of it was not refused. */
@@ -13,7 +14,7 @@ export class Exchanges {
 }
 /** Requests that the kit makes for itself: no library's, and no part of a call. */
 export const own = new WeakSet();
-/** All exchanges that are open, whosever. */
+/** All exchanges that are under way, whosever; an answer that nobody reads to its end is. */
 export const open = new Set();
 const of = new WeakMap();
 /** Whose exchanges those are that begin now. */
@@ -28,7 +29,9 @@ export function watch(current) {
         request.once(errorMonitor, (error) => failed(request, error));
         request.once('close', () => over(request));
     });
+    diagnostics.subscribe('http.client.response.finish', (message) => answered(message.request));
     diagnostics.subscribe('undici:request:create', (message) => began(message.request));
+    diagnostics.subscribe('undici:request:headers', (message) => answered(message.request));
     diagnostics.subscribe('undici:request:trailers', (message) => over(message.request));
     diagnostics.subscribe('undici:request:error', (message) => {
         const { request, error } = message;
@@ -40,9 +43,10 @@ function began(request) {
     const call = whose();
     of.set(request, call);
     open.add(request);
-    call?.open.add(request);
-    if (call)
+    if (call) {
+        call.unanswered.add(request);
         call.started++;
+    }
     hooks.changed();
 }
 function failed(request, error) {
@@ -50,10 +54,13 @@ function failed(request, error) {
     if (call && refused(error))
         call.refused++;
 }
+function answered(request) {
+    of.get(request)?.unanswered.delete(request);
+    hooks.changed();
+}
 function over(request) {
     open.delete(request);
-    of.get(request)?.open.delete(request);
-    hooks.changed();
+    answered(request);
 }
 /** Reports whether a dial was refused: the one error of a connection that proves that nothing was sent. Causes count. */
 export function refused(error) {

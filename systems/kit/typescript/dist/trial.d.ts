@@ -28,6 +28,8 @@ export declare class Trial {
     constructor(start: Start, 
     /** @internal */
     adapter: Adapter, write: (word: Word) => void);
+    /** What make makes of this trial: once, and dropped with it. */
+    once<T>(make: (trial: Trial) => T): T;
     /** Virtual time. */
     get now(): Date;
     /** @internal */

@@ -20,6 +20,7 @@ export class Trial {
     rpcIds = 0;
     /** @internal The last order. */
     seq = 0;
+    #made = new Map();
     #queue = [];
     #turns = new Map();
     #calls = new Map();
@@ -34,6 +35,12 @@ export class Trial {
         this.start = start;
         this.adapter = adapter;
         this.write = write;
+    }
+    /** What make makes of this trial: once, and dropped with it. */
+    once(make) {
+        if (!this.#made.has(make))
+            this.#made.set(make, make(this));
+        return this.#made.get(make);
     }
     /** Virtual time. */
     get now() { return new Date(virtual.now()); }
@@ -129,7 +136,7 @@ export class Trial {
                 continue;
             else if (alarm.length === call.timeout)
                 wait('time-out', alarm.until);
-            else if (!alarm.socket && call.exchanges.open.size === 0)
+            else if (!alarm.socket && call.exchanges.unanswered.size === 0)
                 wait('back-off', alarm.until);
         }
         this.#tell(call, waits);

@@ -8,7 +8,8 @@ import { hooks } from './virtual.js';
 
 /** The exchanges of one call. */
 export class Exchanges {
-  readonly open = new Set<object>();
+  /** Those without an answer: the library waits for them. */
+  readonly unanswered = new Set<object>();
   started = 0;
   refused = 0;
 
@@ -19,7 +20,7 @@ export class Exchanges {
 /** Requests that the kit makes for itself: no library's, and no part of a call. */
 export const own = new WeakSet<object>();
 
-/** All exchanges that are open, whosever. */
+/** All exchanges that are under way, whosever; an answer that nobody reads to its end is. */
 export const open = new Set<object>();
 
 const of = new WeakMap<object, Exchanges | undefined>();
@@ -36,7 +37,9 @@ export function watch(current: () => Exchanges | undefined): void {
     request.once(errorMonitor, (error: Error) => failed(request, error));
     request.once('close', () => over(request));
   });
+  diagnostics.subscribe('http.client.response.finish', (message) => answered((message as { request: object }).request));
   diagnostics.subscribe('undici:request:create', (message) => began((message as { request: object }).request));
+  diagnostics.subscribe('undici:request:headers', (message) => answered((message as { request: object }).request));
   diagnostics.subscribe('undici:request:trailers', (message) => over((message as { request: object }).request));
   diagnostics.subscribe('undici:request:error', (message) => {
     const { request, error } = message as { request: object; error: Error };
@@ -49,8 +52,10 @@ function began(request: object): void {
   const call = whose();
   of.set(request, call);
   open.add(request);
-  call?.open.add(request);
-  if (call) call.started++;
+  if (call) {
+    call.unanswered.add(request);
+    call.started++;
+  }
   hooks.changed();
 }
 
@@ -59,10 +64,14 @@ function failed(request: object, error: Error): void {
   if (call && refused(error)) call.refused++;
 }
 
+function answered(request: object): void {
+  of.get(request)?.unanswered.delete(request);
+  hooks.changed();
+}
+
 function over(request: object): void {
   open.delete(request);
-  of.get(request)?.open.delete(request);
-  hooks.changed();
+  answered(request);
 }
 
 /** Reports whether a dial was refused: the one error of a connection that proves that nothing was sent. Causes count. */

@@ -21,6 +21,7 @@ export class Trial {
   /** @internal The last order. */
   seq = 0;
 
+  readonly #made = new Map<unknown, unknown>();
   readonly #queue: (() => Promise<void> | void)[] = [];
   readonly #turns = new Map<string, Turn>();
   readonly #calls = new Map<string, { given: GivenCall; redelivered: boolean }>();
@@ -36,6 +37,12 @@ export class Trial {
     readonly adapter: Adapter,
     private readonly write: (word: Word) => void,
   ) {}
+
+  /** What make makes of this trial: once, and dropped with it. */
+  once<T>(make: (trial: Trial) => T): T {
+    if (!this.#made.has(make)) this.#made.set(make, make(this));
+    return this.#made.get(make) as T;
+  }
 
   /** Virtual time. */
   get now(): Date { return new Date(virtual.now()); }
@@ -122,7 +129,7 @@ export class Trial {
       if (why !== undefined) wait(why, alarm.until);
       else if (alarm.owner !== call) continue;
       else if (alarm.length === call.timeout) wait('time-out', alarm.until);
-      else if (!alarm.socket && call.exchanges.open.size === 0) wait('back-off', alarm.until);
+      else if (!alarm.socket && call.exchanges.unanswered.size === 0) wait('back-off', alarm.until);
     }
     this.#tell(call, waits);
   }
