@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 			misbehave(os.Args[2])
 			os.Exit(0)
 		}
+		if os.Args[1] == "planted" {
+			os.Exit(plantedAdapter(os.Args[2]))
+		}
 		if os.Args[1] == "straight" {
 			os.Exit(straight(os.Args[2] == "keyed"))
 		}

@@ -92,6 +92,8 @@ type checker struct {
 	Config
 	desk     *desk
 	started  *bench.Word // as it was said last
+	sends    bool        // a turn has sent a call
+	reuse    bool        // processes serve the next trial: that is known by now
 	children map[int]bool
 }
 

@@ -14,6 +14,7 @@ var checks = []one{
 	{name: "start", applies: always, do: start},
 	{name: "turn", applies: always, do: turn},
 	{name: "abilities", applies: always, do: abilities},
+	{name: "next trial", applies: ability("reset"), do: nextTrial},
 	{name: "acknowledged at once", applies: always, do: busy},
 	{name: "unknown fields", applies: always, extra: true, do: unknownFields},
 	{name: "over mcp", applies: callsTools, over: bench.TransportMCP, do: turn},
@@ -31,7 +32,6 @@ var checks = []one{
 	{name: "at and proceed", applies: knob("events"), knobs: bench.Knobs{Events: true}, do: events},
 	{name: "event", applies: ability("event"), do: webhook},
 	{name: "kill and restart", applies: always, do: killed},
-	{name: "next trial", applies: ability("reset"), do: nextTrial},
 }
 
 func always(*checker) string { return "" }
@@ -114,6 +114,7 @@ func turn(ctx context.Context, d *desk) (string, error) {
 	if err := d.settle(ctx); err != nil {
 		return "", err
 	}
+	d.k.sends = d.k.sends || d.calls() > 0
 	return d.answered(ctx, "t1", 1)
 }
 
@@ -121,6 +122,10 @@ func turn(ctx context.Context, d *desk) (string, error) {
 func (d *desk) answered(ctx context.Context, turn string, ordinal int) (string, error) {
 	w, came := d.claimed(turn, ordinal)
 	if d.calls() == 0 {
+		if d.k.sends {
+			return "", d.breaks(Break{What: fmt.Sprintf("`%s`, and nothing was sent to the address that `start` gave; in the first turn it was", w.Outcome), Came: came,
+				Expected: fmt.Sprintf("a call over `%s` at %s", d.place.Tools[0].Transport, d.front.address()), Do: "read `address` and `transport` of the tool in the `start` of this trial; docs/wire-contract.md has the POST for each transport"})
+		}
 		if w.Outcome == bench.Done {
 			return "", d.breaks(Break{What: "it claims `done` of a call that it never sent", Came: came, Expected: "`done` when all effects exist", Do: "send the call"})
 		}

@@ -2,10 +2,12 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -265,7 +267,8 @@ func nextTrial(ctx context.Context, d *desk) (string, error) {
 	d.session.Release()
 	d.mu.Lock()
 	acked, sent := d.acked[d.seq], d.last
-	d.session = nil // released
+	d.session, d.k.reuse = nil, true // it is in the pool
+	d.work = 0                       // what comes here now, `second` tells
 	d.mu.Unlock()
 	if !acked {
 		return "", d.breaks(Break{What: "`reset` was not acknowledged within " + d.k.Ack.String(), Sent: sent,
@@ -287,15 +290,26 @@ func nextTrial(ctx context.Context, d *desk) (string, error) {
 	if b := second.broken(); b != nil {
 		return "", d.breaks(*b)
 	}
+	d.k.reuse = err == nil
 	return says, err
 }
 
 // second is the trial after the first one of a process, which opened with err.
 func (d *desk) second(ctx context.Context, err error, pid int, first *desk) (string, error) {
+	if err != nil && !errors.Is(err, errBroken) {
+		return "", err
+	}
+	d.mu.Lock()
+	if d.brk != nil && strings.HasPrefix(d.brk.What, "it exited") {
+		d.brk, err = nil, nil
+		pid = 0
+	}
+	alive := d.pid == pid
+	d.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
-	if d.pid != pid {
+	if !alive {
 		return "", d.breaks(Break{What: "the process ended after its `reset`", Expected: "a process that serves the next trial", Do: "stay alive after `reset`, and print nothing until the next `start`"})
 	}
 	before := first.calls()
