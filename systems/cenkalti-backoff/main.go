@@ -23,7 +23,7 @@ func main() {
 		Versions: map[string]string{module: kit.Version(module)},
 		Can:      []string{"timeout", "wait"},
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: t.Transport(http.DefaultTransport.(*http.Transport).Clone(), 0)}
+			t.Value = &http.Client{Transport: t.Timeout(t.Transport(http.DefaultTransport.(*http.Transport).Clone()), 0)}
 			return nil
 		},
 		Call: func(ctx context.Context, c *kit.Call) kit.Claim {

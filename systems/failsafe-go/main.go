@@ -26,11 +26,11 @@ func main() {
 		Versions: map[string]string{module: kit.Version(module)},
 		Can:      []string{"timeout", "wait"},
 		Open: func(t *kit.Trial) error {
-			transport := t.Transport(http.DefaultTransport.(*http.Transport).Clone(), 0)
+			transport := t.Transport(http.DefaultTransport.(*http.Transport).Clone())
 			if !*function {
 				transport = failsafehttp.NewRoundTripper(transport, failsafehttp.NewRetryPolicyBuilder().Build())
 			}
-			t.Value = &http.Client{Transport: transport}
+			t.Value = &http.Client{Transport: t.Timeout(transport, 0)}
 			return nil
 		},
 		Call: func(ctx context.Context, c *kit.Call) kit.Claim {

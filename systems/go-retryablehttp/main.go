@@ -23,7 +23,7 @@ func main() {
 		Can:      []string{"timeout", "wait"},
 		Open: func(t *kit.Trial) error {
 			client := retryablehttp.NewClient()
-			client.HTTPClient.Transport = t.Transport(client.HTTPClient.Transport.(*http.Transport), 0)
+			client.HTTPClient.Transport = t.Timeout(t.Transport(client.HTTPClient.Transport.(*http.Transport)), 0)
 			usual := client.Backoff
 			client.Backoff = func(least, most time.Duration, attempt int, res *http.Response) time.Duration {
 				// The back-off passes in virtual time. That the call ended, the client sees in its context.

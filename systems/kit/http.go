@@ -128,7 +128,7 @@ func (t *Trial) session(ctx context.Context, address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	client := &http.Client{Transport: t.Transport(&http.Transport{}, 0)}
+	client := &http.Client{Transport: t.Timeout(t.Transport(&http.Transport{}), 0)}
 	res, err := client.Do(hello)
 	if err != nil {
 		return "", err

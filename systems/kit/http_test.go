@@ -22,7 +22,7 @@ import (
 func poster(key string) kit.Adapter {
 	return kit.Adapter{
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: t.Transport(&http.Transport{}, 0)}
+			t.Value = &http.Client{Transport: t.Timeout(t.Transport(&http.Transport{}), 0)}
 			return nil
 		},
 		Call: func(ctx context.Context, c *kit.Call) kit.Claim {

@@ -11,15 +11,10 @@ import (
 	"time"
 )
 
-// Transport puts the kit under a library's HTTP client: base does the work, unchanged; what is added is the
-// time-out of each request in virtual time, as http.Client.Timeout has it in real time, and an eye on whether
-// anything of a call has left (Call.Lost). The time-out is the trial's (knob call_timeout_ms), else own, the
-// library's, else none. Connections are the trial's: they are kept alive over its calls unless it asks for
-// fresh ones, and go with it. base is the kit's from here on.
-func (t *Trial) Transport(base *http.Transport, own time.Duration) http.RoundTripper {
-	if ms := t.Start.Knobs.CallTimeoutMS; ms > 0 {
-		own = time.Duration(ms) * time.Millisecond
-	}
+// Transport puts an eye under a library's HTTP client: base does the work, unchanged, and it is noted whether
+// anything of a call has left (Call.Lost). Connections are the trial's: they are kept alive over its calls
+// unless it asks for fresh ones, and go with it. base is the kit's from here on.
+func (t *Trial) Transport(base *http.Transport) http.RoundTripper {
 	if t.Start.Knobs.FreshConns {
 		base.DisableKeepAlives = true
 	}
@@ -27,15 +22,23 @@ func (t *Trial) Transport(base *http.Transport, own time.Duration) http.RoundTri
 	defer t.mu.Unlock()
 	t.watched = true
 	t.transports = append(t.transports, base)
-	return &transport{trial: t, base: base, limit: own}
+	return &transport{trial: t, base: base}
+}
+
+// Timeout is http.Client.Timeout in virtual time, for every request that goes through next: that of the trial
+// (knob call_timeout_ms), else own, the library's, else none. It stands where http.Client has its own: around
+// all that is in the client's transport.
+func (t *Trial) Timeout(next http.RoundTripper, own time.Duration) http.RoundTripper {
+	if ms := t.Start.Knobs.CallTimeoutMS; ms > 0 {
+		own = time.Duration(ms) * time.Millisecond
+	}
+	return &timeout{trial: t, next: next, limit: own}
 }
 
 // Pause is Call.Wait for the call in work, for hooks of libraries that are told how long to back off and of
 // nothing else: it returns when d of virtual time has passed, with the reason when the call ended first.
 func (t *Trial) Pause(d time.Duration) error {
-	t.mu.Lock()
-	c := t.open
-	t.mu.Unlock()
+	c := t.inWork()
 	if c == nil {
 		return errNoCall
 	}
@@ -58,29 +61,49 @@ func Version(module string) string {
 	return ""
 }
 
+// inWork is the call in work, nil if there is none.
+func (t *Trial) inWork() *Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open
+}
+
 type transport struct {
 	trial *Trial
 	base  http.RoundTripper
-	limit time.Duration
 }
 
 func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.trial.mu.Lock()
-	c := p.trial.open
-	p.trial.mu.Unlock()
+	c := p.trial.inWork()
 	if c == nil {
 		return nil, errNoCall
 	}
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
-		p.trial.mu.Lock()
-		defer p.trial.mu.Unlock()
-		c.left = true
-	}})
-	ctx, stop := c.Deadline(ctx, p.limit)
-	res, err := p.base.RoundTrip(r.WithContext(ctx))
+	return p.base.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) {
+			p.trial.mu.Lock()
+			defer p.trial.mu.Unlock()
+			c.left = true
+		},
+	})))
+}
+
+type timeout struct {
+	trial *Trial
+	next  http.RoundTripper
+	limit time.Duration
+}
+
+func (p *timeout) RoundTrip(r *http.Request) (*http.Response, error) {
+	c := p.trial.inWork()
+	if c == nil {
+		return nil, errNoCall
+	}
+	ctx, stop := c.Deadline(r.Context(), p.limit)
+	res, err := p.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
+		err = timedOut(ctx, err)
 		stop()
-		return nil, timedOut(ctx, err)
+		return nil, err
 	}
 	res.Body = &limited{ReadCloser: res.Body, ctx: ctx, stop: stop}
 	return res, nil

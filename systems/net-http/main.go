@@ -19,7 +19,7 @@ func main() {
 		Versions: map[string]string{"net/http": runtime.Version()},
 		Can:      []string{"timeout"},
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: t.Transport(http.DefaultTransport.(*http.Transport).Clone(), 0)}
+			t.Value = &http.Client{Transport: t.Timeout(t.Transport(http.DefaultTransport.(*http.Transport).Clone()), 0)}
 			return nil
 		},
 		Call: func(ctx context.Context, c *kit.Call) kit.Claim {
