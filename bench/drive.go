@@ -49,13 +49,17 @@ const whyTimeOut = "time-out"
 
 // send hands an order over; it returns when the system has acknowledged it.
 func (st *stage) send(ctx context.Context, o Order) error {
-	ctx, cancel := context.WithTimeout(ctx, st.runner.Deadline)
+	within := st.runner.Deadline
+	if o.Start != nil { // a start may raise things that take long to import
+		within *= 4
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	o.Now = st.clock.Now().Format(time.RFC3339Nano)
 	err := st.session.Send(ctx, o)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &SystemError{System: st.trial.System, Reason: "hung",
-			Detail: fmt.Sprintf("no acknowledgement of order %s within %v; every order is acknowledged on receipt", o.Type, st.runner.Deadline)}
+			Detail: fmt.Sprintf("no acknowledgement of order %s within %v; every order is acknowledged on receipt", o.Type, within)}
 	}
 	if err != nil {
 		return err

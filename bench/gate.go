@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,7 +109,7 @@ func (g *gate) Arrive(a Arrival) Action {
 		a.Note = g.serving(a.Conn) // it may wait for the balancer, so not under the lock
 	}
 	g.mu.Lock()
-	for g.holding && opens(a.Point) && !g.ofParked(a) { // it arrives when the strike has been made
+	for g.holding && opens(a.Point) && !g.ofParked(a) && !handshake(a) { // it arrives when the strike has been made
 		g.waiting++
 		g.change()
 		for g.holding {
@@ -178,6 +179,13 @@ func (g *gate) latestOn(instance string) *attempt {
 		}
 	}
 	return at
+}
+
+// handshake reports whether a message is what MCP says beside calls. A system that is started again in a strike
+// may need it to get ready.
+func handshake(a Arrival) bool {
+	op := a.Call.Op
+	return a.Point == AgentRequest && (strings.HasPrefix(op, "notifications/") || slices.Contains([]string{"initialize", "server/discover", "tools/list"}, op))
 }
 
 // opens reports whether a point begins an exchange on its side.

@@ -37,6 +37,7 @@ type Manifest struct {
 	Tools     []string  // calls that it can make, by the names of the tools; empty: all
 	Knobs     []string  // which of the knobs of a trial it has
 	Can       []string  // abilities, beside turn and clock
+	Driven    *Driven   // instead of roles: an MCP server, a gateway or a command-line agent as it is
 	Variants  []Variant // systems that the folder offers; none: one, by the folder's own name
 }
 
@@ -145,7 +146,7 @@ func ParseManifest(file string, text []byte) (Manifest, error) {
 }
 
 func (r *reader) manifest(root *yaml.Node, m *Manifest) {
-	r.mapping(root, "a manifest", []string{"kind", "summary", "roles", "clock", "idle", "after_kill", "can"}, map[string]func(*yaml.Node){
+	r.mapping(root, "a manifest", r.required(root), map[string]func(*yaml.Node){
 		"name":       func(n *yaml.Node) { m.Name = r.name(n, "name") },
 		"kind":       func(n *yaml.Node) { m.Kind = r.word(n, "kind", kinds) },
 		"summary":    func(n *yaml.Node) { m.Summary = r.text(n, "summary") },
@@ -169,10 +170,16 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 		"services": func(n *yaml.Node) {
 			r.sequence(n, "services", func(item *yaml.Node) { m.Services = append(m.Services, r.service(item)) })
 		},
+		"serves":   func(n *yaml.Node) { m.Driven = r.served(n) },
+		"cli":      func(n *yaml.Node) { m.Driven = r.commandLine(n) },
 		"variants": func(n *yaml.Node) { m.Variants = r.variants(n) },
 	})
 	if len(r.List) > 0 {
 		return
+	}
+	if m.Driven != nil {
+		r.sense(root, m)
+		m.Driven.fill(m)
 	}
 	if !slices.Contains(m.Can, "turn") {
 		r.fail(root, `can lacks "turn"; every system is handed turns`)
@@ -285,35 +292,51 @@ func (r *reader) variants(n *yaml.Node) []Variant {
 	return all
 }
 
-// Systems returns the systems that the manifest offers, one for each variant: NAME, or NAME/VARIANT. Each
-// is an io.Closer. It refuses what this driver does not raise: services, and roles beside the front.
+// Systems returns the systems that the manifest offers, one for each variant: NAME, or NAME/VARIANT; behind a
+// policy NAME+POLICY. Each is an io.Closer. It refuses what this driver does not raise: services, and roles
+// beside the front.
 func (m Manifest) Systems() ([]bench.System, error) {
-	if len(m.Services) > 0 || len(m.Roles) != 1 {
-		return nil, fmt.Errorf("%s: services and roles beside the front are not raised by the process driver", m.File)
-	}
-	front := m.Roles[0]
-	argv, err := m.found(front.Command)
-	if err != nil {
-		return nil, err
-	}
 	variants := m.Variants
 	if len(variants) == 0 {
 		variants = []Variant{{}}
 	}
 	var all []bench.System
 	for _, v := range variants {
-		s := &System{
-			name: m.Name, kind: m.Kind, summary: m.Summary, says: v.Says, clock: m.Clock, afterKill: m.AfterKill,
-			providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: Patience, manifest: &m,
-			command: command{argv: append(slices.Clone(argv), v.Args...), dir: m.Dir, dial: m.Transport == "dial"},
+		fronts, err := m.fronts(v.Args)
+		if err != nil {
+			return nil, err
 		}
-		if v.Name != "" {
-			s.name += "/" + v.Name
+		for _, f := range fronts {
+			s := &System{
+				name: m.Name, kind: m.Kind, summary: m.Summary, says: v.Says, clock: m.Clock, afterKill: m.AfterKill,
+				providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: f.patience, manifest: &m,
+				command: command{argv: f.argv, dir: m.Dir, dial: m.Transport == "dial"},
+			}
+			if v.Name != "" {
+				s.name += "/" + v.Name
+			}
+			s.name += f.suffix
+			if f.warm {
+				s.command.warm = &warm{system: s.name}
+			}
+			all = append(all, s)
 		}
-		if front.Warm {
-			s.command.warm = &warm{system: s.name}
-		}
-		all = append(all, s)
 	}
 	return all, nil
+}
+
+// fronts are the ways to run the front with a variant's arguments.
+func (m Manifest) fronts(args []string) ([]front, error) {
+	if m.Driven != nil {
+		return m.driven(args)
+	}
+	if len(m.Services) > 0 || len(m.Roles) != 1 {
+		return nil, fmt.Errorf("%s: services and roles beside the front are not raised by the process driver", m.File)
+	}
+	role := m.Roles[0]
+	argv, err := m.found(role.Command)
+	if err != nil {
+		return nil, err
+	}
+	return []front{{argv: append(slices.Clone(argv), args...), warm: role.Warm, patience: Patience}}, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/sixthcopy/sixthcopy/oracles"
 	"github.com/sixthcopy/sixthcopy/systems"
 	"github.com/sixthcopy/sixthcopy/systems/agent"
+	"github.com/sixthcopy/sixthcopy/systems/drive"
 	"github.com/sixthcopy/sixthcopy/workloads"
 )
 
@@ -29,12 +30,13 @@ import (
 
 const (
 	agentChild      = "agent"       // the reference agent, as a child of itself
+	driveChild      = "drive"       // the front of what is no adapter, likewise
 	toolServerChild = "tool-server" // a tool server, likewise
 )
 
 func wiring() parts {
 	return parts{
-		children: map[string]func(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int{agentChild: agent.Main, toolServerChild: tools.Main},
+		children: map[string]func(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int{agentChild: agent.Main, driveChild: drive.Main, toolServerChild: tools.Main},
 		systems: func(dir string) ([]thing, error) {
 			all, err := knownSystems(dir)
 			var list []thing

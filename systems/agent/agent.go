@@ -59,15 +59,33 @@ func Main(_ context.Context, args []string, stdin io.Reader, stdout, stderr io.W
 		fmt.Fprintf(stderr, "agent: arguments are %q, expected --policy NAME with one of %s\n", args, names())
 		return 2
 	}
-	policy, known := byName(args[1])
+	policy, known := ByName(args[1])
 	if !known {
 		fmt.Fprintf(stderr, "agent: policy %q is not known; known: %s\n", args[1], names())
 		return 2
 	}
+	return Run(policy, nil, stdin, stdout, stderr)
+}
+
+// Run speaks the wire contract for an agent of one policy until stdin ends. Where through is not nil, what it
+// returns for a trial stands between the agent and the addresses that the trial offers: the system under test.
+// It returns the exit status.
+func Run(policy Policy, through func(t *kit.Trial) (*Through, error), stdin io.Reader, stdout, stderr io.Writer) int {
 	adapter := kit.Adapter{
 		Versions: map[string]string{"sixthcopy-agent": "1"},
 		Can:      []string{"at", "timeout", "wait"},
-		Open:     func(t *kit.Trial) error { return open(policy, t) },
+		Open: func(t *kit.Trial) error {
+			a, err := open(policy, t)
+			if err != nil || through == nil {
+				return err
+			}
+			thing, err := through(t)
+			if err != nil {
+				return err
+			}
+			thing.Stderr = stderr
+			return a.raise(thing)
+		},
 		Call: func(ctx context.Context, c *kit.Call) kit.Claim {
 			claim := of(c).handle(ctx, c, policy.handle)
 			c.At("next-model-call", "")
@@ -93,7 +111,8 @@ func names() string {
 	return strings.Join(all, ", ")
 }
 
-func byName(name string) (Policy, bool) {
+// ByName returns the policy of a name.
+func ByName(name string) (Policy, bool) {
 	for _, p := range Policies {
 		if p.Name == name {
 			return p, true
@@ -106,7 +125,7 @@ func byName(name string) (Policy, bool) {
 func of(c *kit.Call) *agent { return c.Trial.Value.(*agent) }
 
 // open prepares the agent for a trial; what an earlier process of the trial wrote is read again.
-func open(p Policy, t *kit.Trial) error {
+func open(p Policy, t *kit.Trial) (*agent, error) {
 	a := &agent{
 		policy: p, client: newClient(t.Start.Knobs.FreshConns),
 		tools: map[string]bench.OfferedTool{}, claims: map[bench.CallRef]string{},
@@ -117,12 +136,12 @@ func open(p Policy, t *kit.Trial) error {
 	if p.keeps {
 		var err error
 		if a.state, err = openJournal(t.Start.StateDir, t.Now()); err != nil {
-			return err
+			return nil, err
 		}
 		a.run = a.state.runs
 	}
 	t.Value = a
-	return nil
+	return a, nil
 }
 
 // handle lets do carry out what concerns a call and remembers the outcome.

@@ -67,6 +67,7 @@ func (o observation) answered() bool {
 type client struct {
 	transport *http.Transport
 	sessions  map[string]*mcp.ClientSession // by address
+	through   *Through                      // nil: the tools are called where they are offered
 
 	mu     sync.Mutex
 	closed bool
@@ -85,6 +86,7 @@ func (c *client) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	c.through.stop()
 	for _, s := range c.sessions {
 		_ = s.Close()
 	}
@@ -284,7 +286,8 @@ func (c *client) callJSON(ctx context.Context, tool bench.OfferedTool, args map[
 // answers too; only what RoundTrip saw counts. A session that is dead by an earlier error, or unknown to
 // the server, is opened anew: as long as the call was not handed to the transport, nothing is repeated.
 func (c *client) callMCP(ctx context.Context, a *attempt, tool bench.OfferedTool, args map[string]any, callID string) (observation, error) {
-	params := &mcp.CallToolParams{Meta: mcp.Meta{callIDMeta: callID}, Name: tool.Name, Arguments: args}
+	name, args, receipt := c.through.spell(tool.Name, args)
+	params := &mcp.CallToolParams{Meta: mcp.Meta{callIDMeta: callID}, Name: name, Arguments: args}
 	session, known := c.sessions[tool.Address]
 	if known {
 		result, err := session.CallTool(ctx, params)
@@ -293,7 +296,7 @@ func (c *client) callMCP(ctx context.Context, a *attempt, tool bench.OfferedTool
 		tried := a.tried
 		a.mu.Unlock()
 		if err == nil || tried {
-			return c.read(tool.Address, result, err)
+			return c.read(tool.Address, receipt, result, err)
 		}
 	}
 	session, err := c.connect(ctx, tool)
@@ -303,22 +306,26 @@ func (c *client) callMCP(ctx context.Context, a *attempt, tool bench.OfferedTool
 	c.sessions[tool.Address] = session
 	result, err := session.CallTool(ctx, params)
 	a.settled(ctx)
-	return c.read(tool.Address, result, err)
+	return c.read(tool.Address, receipt, result, err)
 }
 
 // connect opens a session. What it sends is not the call: it is kept out of the attempt.
 func (c *client) connect(ctx context.Context, tool bench.OfferedTool) (*mcp.ClientSession, error) {
 	version := "2026-07-28"
-	if tool.Transport == bench.TransportMCPSessions {
+	if tool.Transport != bench.TransportMCP {
 		version = "2025-11-25"
 	}
 	ctx = context.WithValue(ctx, attemptKey{}, nil)
 	m := mcp.NewClient(&mcp.Implementation{Name: "sixthcopy-agent", Version: "1"}, &mcp.ClientOptions{
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
-	return m.Connect(ctx, &mcp.StreamableClientTransport{
+	var wire mcp.Transport = &mcp.StreamableClientTransport{
 		Endpoint: tool.Address, HTTPClient: &http.Client{Transport: c}, MaxRetries: -1, DisableStandaloneSSE: true,
-	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	}
+	if tool.Transport == overStdio {
+		wire = c.through.child()
+	}
+	return m.Connect(ctx, wire, &mcp.ClientSessionOptions{ProtocolVersion: version})
 }
 
 // local are the codes of errors that the SDK makes itself, of the same type as those that a server sends:
@@ -326,7 +333,7 @@ func (c *client) connect(ctx context.Context, tool bench.OfferedTool) (*mcp.Clie
 var local = map[int64]bool{-32003: true, -32004: true, -32005: true}
 
 // read reads what a call over MCP returned. A session that the server has forgotten is dropped.
-func (c *client) read(address string, result *mcp.CallToolResult, err error) (observation, error) {
+func (c *client) read(address, receipt string, result *mcp.CallToolResult, err error) (observation, error) {
 	if err != nil {
 		if errors.Is(err, mcp.ErrSessionMissing) {
 			delete(c.sessions, address)
@@ -352,6 +359,11 @@ func (c *client) read(address string, result *mcp.CallToolResult, err error) (ob
 			if text, ok := part.(*mcp.TextContent); ok {
 				a.Message += text.Text
 			}
+		}
+	}
+	if receipt != "" && !result.IsError {
+		if found := pick(result, receipt); found != "" {
+			a.Receipts = []string{found}
 		}
 	}
 	return a.observe(result.IsError), nil

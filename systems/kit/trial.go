@@ -32,11 +32,12 @@ type Trial struct {
 	seq      int // of the last order
 	queue    []job
 	closed   bool
-	open     *Call                       // in work
-	stopped  map[bench.CallRef]error     // why calls that have not begun are not to go on
-	turns    map[string]bench.TurnOrder  // as handed over last
-	calls    map[bench.CallRef]givenCall // as handed over last
-	proceeds map[string]int              // answers to `at` that nobody has taken yet, by event
+	open     *Call                              // in work
+	stopped  map[bench.CallRef]error            // why calls that have not begun are not to go on
+	turns    map[string]bench.TurnOrder         // as handed over last
+	ends     map[string]context.CancelCauseFunc // of turns that an Adapter.Turn has in work
+	calls    map[bench.CallRef]givenCall        // as handed over last
+	proceeds map[string]int                     // answers to `at` that nobody has taken yet, by event
 	asks     map[bench.CallRef][]bench.Decision
 	asking   map[bench.CallRef]bool
 	alarms   map[*alarm]struct{}
@@ -64,7 +65,7 @@ type alarm struct {
 func newTrial(k *kit, start bench.StartOrder, now virtual) *Trial {
 	t := &Trial{
 		Start: start, kit: k, now: now, done: make(chan struct{}),
-		stopped: map[bench.CallRef]error{}, turns: map[string]bench.TurnOrder{}, calls: map[bench.CallRef]givenCall{},
+		stopped: map[bench.CallRef]error{}, turns: map[string]bench.TurnOrder{}, ends: map[string]context.CancelCauseFunc{}, calls: map[bench.CallRef]givenCall{},
 		proceeds: map[string]int{}, asks: map[bench.CallRef][]bench.Decision{}, asking: map[bench.CallRef]bool{},
 		alarms: map[*alarm]struct{}{}, sessions: map[string]string{},
 	}
@@ -157,7 +158,7 @@ func (t *Trial) advance(now virtual) {
 func (t *Trial) handOver(o bench.TurnOrder) {
 	t.turns[o.ID] = o
 	if t.kit.adapter.Turn != nil {
-		t.queue = append(t.queue, job{run: func(ctx context.Context) { t.kit.adapter.Turn(ctx, t, o) }})
+		t.queue = append(t.queue, job{run: func(ctx context.Context) { t.runTurn(ctx, o) }})
 		return
 	}
 	for _, g := range o.Calls {
@@ -166,6 +167,20 @@ func (t *Trial) handOver(o bench.TurnOrder) {
 		t.calls[ref] = givenCall{given: g, redelivered: o.Redelivered}
 		t.push(&Call{Trial: t, Turn: o, Given: g, Redelivered: o.Redelivered, ref: ref})
 	}
+}
+
+// runTurn carries a whole turn out. Its context ends when one of its calls is cancelled, or the goal of one is
+// withdrawn or denied: whoever carries out turns cannot be told to leave out a call.
+func (t *Trial) runTurn(ctx context.Context, o bench.TurnOrder) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	t.mu.Lock()
+	t.ends[o.ID] = end
+	t.mu.Unlock()
+	t.kit.adapter.Turn(ctx, t, o)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.ends, o.ID)
 }
 
 func (t *Trial) repair(o bench.RepairOrder) {
@@ -213,6 +228,9 @@ func (t *Trial) run(ctx context.Context, c *Call, do func(context.Context) Claim
 func (t *Trial) stop(ref bench.CallRef, why error) {
 	if t.open != nil && t.open.ref == ref {
 		t.open.end(why)
+	}
+	if end := t.ends[ref.Turn]; end != nil {
+		end(why)
 	}
 	t.stopped[ref] = why
 }
