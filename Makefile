@@ -31,6 +31,7 @@ clients: ## install the real SDKs for fakeproviders/conformance into .cache/clie
 
 setup-systems: ## make all systems ready to run; names what lacks a toolchain, with the command that installs it
 	go run ./cmd/sixthcopy setup
+	@cd systems/kit/python/test && sh ../setup.sh # pytest and mypy, for the tests of the Python kit
 
 test: ## all tests that this machine can run; skipped ones are named last
 	@fakeproviders/conformance/clients/install || echo "not all clients are installed: their tests are skipped by name"
