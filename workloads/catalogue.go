@@ -14,6 +14,7 @@ type Catalogue struct {
 	Contracts  map[string]string   // name of a contract -> kind of the provider that can keep it
 	Tools      map[string]Tool
 	Boundaries []bench.Boundary
+	External   bool // the file declares its provider and tools itself
 }
 
 // Provider is a kind of provider: its effect classes with their attributes.

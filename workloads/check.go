@@ -41,6 +41,9 @@ type slotAt struct {
 
 func (c *checker) check() {
 	c.provider()
+	if c.cat.External {
+		c.external()
+	}
 	c.gather()
 	for _, in := range c.order {
 		c.twins(in)

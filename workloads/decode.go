@@ -19,6 +19,9 @@ func decode(v *value) bench.Workload {
 		Tools: map[string]bench.ToolUse{},
 		Net:   v.get("net").truth(),
 	}
+	if w.Provider.Kind == bench.KindExternal {
+		w.Provider = external(v.get("provider"), w.Name)
+	}
 	for _, x := range v.get("world").list() {
 		w.World = append(w.World, bench.WorldEffect{
 			Class: x.get("class").text(), Attrs: x.get("attributes").plainMap(), Principal: x.get("principal").text(),
@@ -71,7 +74,12 @@ func toolUse(v *value) bench.ToolUse {
 		}
 		return nil
 	}
+	var own *bench.ExternalTool
+	if v.get("request") != nil {
+		own = declaredTool(v)
+	}
 	return bench.ToolUse{
+		External:  own,
 		Key:       bench.KeyUse(v.get("key").textOr(string(bench.KeyNone))),
 		Transport: bench.Transport(v.get("transport").textOr(string(bench.TransportMCP))),
 		Errors:    bench.ErrorStyle(v.get("errors").textOr(string(bench.ErrorsVague))),

@@ -39,6 +39,7 @@ const (
 	number // whole
 	truth  // true or false
 	scalar // text or any number
+	data   // anything that JSON can hold
 	either
 )
 
@@ -183,20 +184,27 @@ func fileForm(cat Catalogue) *form {
 	}}
 	repairKinds := []string{"give-up", "same", "drift", "rephrase", "other-tool", "ask", "fresh-key", "keep-key"}
 
+	provider := &form{kind: mapping, fields: []field{
+		{name: "kind", form: words(names(cat.Providers)...).said("Kind of provider."), required: true},
+		{name: "contract", form: words(names(cat.Contracts)...).said("Contract that it keeps."), required: true},
+	}}
+	tools := &form{kind: table, keys: names(cat.Tools), of: use, min: 1, max: 100, doc: "Tools that the system is offered."}
+	if cat.External {
+		provider = externalProvider()
+		tools.keys, tools.match, tools.of = nil, argumentName, externalTool(use)
+	}
+
 	boundaries := words(cat.Boundaries...)
 	return &form{kind: mapping, doc: "A workload of sixthcopy: what a user asks for, in turns, and what may come of it.", fields: []field{
 		{name: "name", form: &form{kind: text, match: plainName, min: 1, max: 64, doc: "Name of the workload."}, required: true},
 		{name: "summary", form: someText("One sentence for the reader of a list."), required: true},
-		{name: "provider", required: true, form: &form{kind: mapping, fields: []field{
-			{name: "kind", form: words(names(cat.Providers)...).said("Kind of provider."), required: true},
-			{name: "contract", form: words(names(cat.Contracts)...).said("Contract that it keeps."), required: true},
-		}}},
+		{name: "provider", required: true, form: provider},
 		{name: "world", form: listOf(&form{kind: mapping, fields: []field{
 			{name: "class", form: class(), required: true},
 			{name: "attributes", form: &form{kind: table, of: &form{kind: scalar}}, required: true},
 			{name: "principal", form: someText("Whose it is.")},
 		}, by: "class", decides: "attributes", choices: attributes}, "Objects that are there before the first turn, oldest first.")},
-		{name: "tools", form: &form{kind: table, keys: names(cat.Tools), of: use, min: 1, max: 100, doc: "Tools that the system is offered."}, required: true, defines: true},
+		{name: "tools", form: tools, required: true, defines: true},
 		{name: "turns", form: &form{kind: list, of: turn, min: 1, max: 100, doc: "Messages of the user, in order."}, required: true, defines: true},
 		{name: "outcomes", required: true, form: &form{kind: list, min: 1, max: 100, doc: "What may come of it; the first is the goal.",
 			of: oneForm("", words("all", "none").said("Every slot full, or none."),
@@ -237,6 +245,8 @@ func (f *form) expected() string {
 		return "true or false"
 	case scalar:
 		return "text or a number"
+	case data:
+		return "any JSON"
 	case either:
 		all := make([]string, len(f.alts))
 		for i, a := range f.alts {

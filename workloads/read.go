@@ -141,6 +141,8 @@ func (r *reader) read(f *form, n *yaml.Node, path string) *value {
 		return nil
 	}
 	switch f.kind {
+	case data:
+		return r.data(f, n, path)
 	case mapping, table:
 		return r.mapping(f, n, path)
 	case list:
@@ -150,8 +152,27 @@ func (r *reader) read(f *form, n *yaml.Node, path string) *value {
 	}
 }
 
+// data reads anything that JSON can hold.
+func (r *reader) data(f *form, n *yaml.Node, path string) *value {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.mapping(&form{kind: table, of: f}, n, path)
+	case yaml.SequenceNode:
+		return r.list(&form{kind: list, of: f}, n, path)
+	}
+	switch n.Tag {
+	case "!!bool":
+		return r.scalar(&form{kind: truth}, n, path)
+	case "!!null":
+		return &value{node: n}
+	}
+	return r.scalar(&form{kind: scalar}, n, path)
+}
+
 func (f *form) takes(k yaml.Kind) bool {
 	switch f.kind {
+	case data:
+		return true
 	case mapping, table:
 		return k == yaml.MappingNode
 	case list:

@@ -8,7 +8,7 @@ import (
 // Schema returns a JSON Schema (draft 2020-12) of a workload file, for editors. It says what can be said
 // about one place at a time; that names fit each other is the loader's to check.
 func Schema(cat Catalogue) []byte {
-	s := fileForm(cat).schema()
+	s := both(fileForm(cat).schema(), externalSchema(cat))
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "sixthcopy workload"
 	text, err := json.MarshalIndent(s, "", "  ")

@@ -70,6 +70,9 @@ func LoadFile(path string) (bench.Workload, error) {
 func Parse(name string, data []byte, cat Catalogue) (bench.Workload, error) {
 	r := &reader{file: name}
 	if root := r.document(data); root != nil {
+		if isExternal(root) {
+			cat = declaredIn(root, cat)
+		}
 		v := r.read(fileForm(cat), root, "")
 		if v != nil {
 			c := checker{reader: r, cat: cat, root: v, w: decode(v)}

@@ -170,8 +170,9 @@ func ParseAgentRequest(offered map[string]bench.ToolUse) func(bench.RawRequest) 
 }
 
 func parseCall(offered map[string]bench.ToolUse, name string, args arguments, id string) bench.Call {
-	tool := ByName(name)
-	if _, ok := offered[name]; !ok || tool == nil {
+	use, ok := offered[name]
+	tool := find(name, use)
+	if !ok || tool == nil {
 		return bench.Call{Op: name, ID: id}
 	}
 	call := tool.Parse(args)

@@ -85,6 +85,15 @@ func (r response) object() (map[string]any, bool) {
 	return o, true
 }
 
+// list reads the body as a JSON list; nil: it is none.
+func (r response) list() []any {
+	var all []any
+	if json.Unmarshal(r.body, &all) != nil {
+		return nil
+	}
+	return all
+}
+
 // failed reads an answer that is no success, as far as HTTP goes. Only a refusal that the provider
 // itself worded, a JSON object with a 4xx status, says that nothing happened. An edge in between can
 // answer 408 and 429, and anything unreadable, for a call that went through.

@@ -23,6 +23,8 @@ type request struct {
 	keyed func(r *request, key string)
 	// placed says that the key goes where the provider's contract advertises it.
 	placed bool
+
+	broken error // it could not be made: nothing is to be sent
 }
 
 // errNotSent marks a request of which no byte left: the provider could not be reached.
@@ -60,6 +62,9 @@ func (once) Close() error { return nil }
 
 // send makes one exchange. The error is errNotSent, errTimedOut, or says how the answer was lost.
 func (c *client) send(ctx context.Context, r request) (response, error) {
+	if r.broken != nil {
+		return response{}, fmt.Errorf("%w: %s: %v", errNotSent, r.about, r.broken)
+	}
 	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, once{bytes.NewReader(r.body)})
 	if err != nil {
 		return response{}, fmt.Errorf("%w: request %s %s: %v", errNotSent, r.method, r.path, err)

@@ -170,6 +170,21 @@ func place(r *request, key string, terms bench.KeyTerms, now time.Time) {
 		if name == "Repeatability-Request-ID" {
 			r.header.Set("Repeatability-First-Sent", now.UTC().Format(http.TimeFormat))
 		}
+	case "form":
+		form, err := url.ParseQuery(string(r.body))
+		if err != nil {
+			return // not one of this family's requests
+		}
+		form.Set(name, key)
+		r.body = []byte(form.Encode())
+	case "query":
+		path, query, _ := strings.Cut(r.path, "?")
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return // likewise
+		}
+		values.Set(name, key)
+		r.path = path + "?" + values.Encode()
 	default:
 		keyHeader(r, key)
 	}

@@ -27,8 +27,8 @@ type trial struct {
 }
 
 func newTrial(config bench.ToolServerConfig, note func(bench.ToolServerNote)) (*trial, error) {
-	for name := range config.Tools {
-		t := ByName(name)
+	for name, use := range config.Tools {
+		t := find(name, use)
 		if t == nil {
 			return nil, fmt.Errorf("tool %q is not in the catalogue", name)
 		}
@@ -220,6 +220,9 @@ func (t *trial) exchange(ctx context.Context, r request) (response, error) {
 // warm makes one read on the provider connection, so that the next request is not its first.
 func (t *trial) warm(ctx context.Context) error {
 	r, ok := warmUps()[t.config.ProviderKind]
+	if t.config.ProviderKind == bench.KindExternal {
+		r, ok = declaredWarmUp(t.config.WarmUp), true
+	}
 	if !ok {
 		return fmt.Errorf("warm-up: provider kind %q has no tools", t.config.ProviderKind)
 	}

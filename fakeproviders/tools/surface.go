@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,8 +40,13 @@ type surface struct {
 func newSurface(t *trial) *surface {
 	s := &surface{trial: t}
 	for _, tool := range All {
-		if _, ok := t.config.Tools[tool.name]; ok {
+		if use, ok := t.config.Tools[tool.name]; ok && use.External == nil {
 			s.offered = append(s.offered, tool)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.config.Tools)) {
+		if use := t.config.Tools[name]; use.External != nil {
+			s.offered = append(s.offered, find(name, use))
 		}
 	}
 	s.mcp = sync.OnceValues(s.overSDK)
