@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 )
 
@@ -178,4 +179,31 @@ func (st *stage) warmUp() string {
 		return x.WarmUp
 	}
 	return ""
+}
+
+// At reads the value at a JSON path, members and indexes of lists joined by points; the empty path is the
+// whole.
+func At(v any, path string) (any, bool) {
+	if path == "" {
+		return v, true
+	}
+	for _, name := range strings.Split(path, ".") {
+		switch t := v.(type) {
+		case map[string]any:
+			next, ok := t[name]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(t) {
+				return nil, false
+			}
+			v = t[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
 }

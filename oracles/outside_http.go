@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -82,10 +81,10 @@ func objectsAt(ctx context.Context, client *http.Client, l bench.HTTPOracle) ([]
 	if err := d.Decode(&all); err != nil {
 		return nil, fmt.Errorf("its answer %q is no JSON: %w", short(string(body)), err)
 	}
-	if more, there := at(all, l.More); l.More != "" && there && more != false && more != nil && more != "" {
+	if more, there := bench.At(all, l.More); l.More != "" && there && more != false && more != nil && more != "" {
 		return nil, fmt.Errorf("the list is not complete (%s is %v): ask for more at once, or narrow it with %s", l.More, more, bench.TrialWord)
 	}
-	found, _ := at(all, l.List)
+	found, _ := bench.At(all, l.List)
 	list, ok := found.([]any)
 	if !ok {
 		return nil, fmt.Errorf("there is no list at %q in %q", l.List, short(string(body)))
@@ -95,43 +94,17 @@ func objectsAt(ctx context.Context, client *http.Client, l bench.HTTPOracle) ([]
 	}
 	var effects []bench.Effect
 	for i, each := range list {
-		id, _ := at(each, l.ID)
+		id, _ := bench.At(each, l.ID)
 		if idOf(id) == "" {
 			return nil, fmt.Errorf("object %d has %v at %q: expected its id, a text or a number", i+1, id, l.ID)
 		}
 		attrs := map[string]any{}
 		for name, path := range l.Attributes {
-			if v, there := at(each, path); there {
+			if v, there := bench.At(each, path); there {
 				attrs[name] = v
 			}
 		}
 		effects = append(effects, bench.Effect{Object: idOf(id), Class: l.Class, Attrs: values(attrs), Sign: 1})
 	}
 	return effects, nil
-}
-
-// at reads the value at a JSON path: members and indexes joined by points; the empty path is the whole.
-func at(v any, path string) (any, bool) {
-	if path == "" {
-		return v, true
-	}
-	for _, name := range strings.Split(path, ".") {
-		switch t := v.(type) {
-		case map[string]any:
-			next, ok := t[name]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(t) {
-				return nil, false
-			}
-			v = t[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
 }

@@ -65,7 +65,12 @@ func (o runOptions) spec() (bench.PlanSpec, map[string]bench.System, error) {
 		}
 		spec.Systems = append(spec.Systems, facts)
 	}
-	spec.Tools = tools.Catalogue()
+	spec.Tools, spec.Declare = tools.Catalogue(), tools.Declare
+	for _, w := range spec.Workloads {
+		if w.Provider.External != nil {
+			spec.Contracts[w.Provider.Contract] = declaredContract(w)
+		}
+	}
 	return spec, byName, nil
 }
 

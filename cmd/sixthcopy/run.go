@@ -28,6 +28,7 @@ import (
 type runOptions struct {
 	suite, contract                string
 	systems, workloads, boundaries []string
+	hosts                          []string // beyond loopback that an external provider may be at
 	repeat, parallel               int
 	seed                           int64
 	out, dir                       string
@@ -77,6 +78,7 @@ with --resume and the same --out.`,
 	f.IntVar(&o.parallel, "parallel", 2*runtime.NumCPU(), "trials at a time")
 	f.StringVar(&o.out, "out", "", "file of the run (default: a new one in "+store.Folder+")")
 	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out")
+	f.StringArrayVar(&o.hosts, "allow-host", nil, "a host beyond this machine that an external provider may be at, by name; may be repeated ("+externalPage+")")
 	f.StringVar(&o.dir, "systems", "", "folder with more systems (default: ./systems)")
 	return cmd
 }
@@ -95,6 +97,9 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	}
 	if len(plan.Trials) == 0 {
 		return usagef("sixthcopy run --help", "nothing to run: no trial fits what was asked for")
+	}
+	if err := readyExternal(ctx, spec.Workloads, o.hosts); err != nil {
+		return err
 	}
 	_ = systems.Subreap() // where it may not, a system's orphans are killed all the same, but not awaited
 	w, stop, err := world()
@@ -115,7 +120,7 @@ func run(ctx context.Context, c *console, o runOptions) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a heap of some megabytes: collecting it less often is cheaper
-	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2}
+	runner := &bench.Runner{World: w, Dir: dir, Deadline: trialDeadline, Replicas: 2, Word: trialWord()}
 	bar := newProgress(c.err, len(plan.Trials), stored, time.Now)
 	began := time.Now()
 	ran := runner.RunAll(ctx, todo, chosen, o.parallel, func(rec bench.Record) error {

@@ -159,13 +159,20 @@ func world() (w bench.World, stop func() error, err error) {
 	for _, o := range oracles.All {
 		readers[o.Kind()] = o
 	}
+	external := doors()
 	w = bench.World{
-		Providers:   fakeproviders.Raise,
+		Providers: func(ctx context.Context, spec bench.ProviderSpec) (bench.Provider, error) {
+			if spec.Kind == bench.KindExternal {
+				return external.Raise(ctx, spec)
+			}
+			return fakeproviders.Raise(ctx, spec)
+		},
 		Oracles:     readers,
 		Links:       links.New(),
 		Balance:     func() (bench.Balancer, error) { return balancer.New() },
 		ToolServers: pool,
 		Tools:       tools.Catalogue(),
+		Declare:     tools.Declare,
 		ParseAgent:  tools.ParseAgentRequest,
 		Told:        tools.Told,
 	}

@@ -112,7 +112,7 @@ func (f *filler) text(template string, escaped func(string) string) (out string,
 	out = hole.ReplaceAllStringFunc(template, func(h string) string {
 		v, given := f.args[h[2:len(h)-1]]
 		whole = whole && given
-		return escaped(spell(v))
+		return escaped(Spell(v))
 	})
 	return out, whole
 }
@@ -156,8 +156,8 @@ func (f *filler) value(template any) (out any, whole bool) {
 	return template, true
 }
 
-// spell writes an argument as text: whole numbers without a point or an exponent.
-func spell(v any) string {
+// Spell writes an argument as text: whole numbers without a point or an exponent.
+func Spell(v any) string {
 	switch n := v.(type) {
 	case nil:
 		return ""
@@ -225,33 +225,6 @@ func numeric(v any) any {
 	return v
 }
 
-// At reads the value at a JSON path, members and indexes of lists joined by points; the empty path is the
-// whole.
-func At(v any, path string) (any, bool) {
-	if path == "" {
-		return v, true
-	}
-	for _, name := range strings.Split(path, ".") {
-		switch t := v.(type) {
-		case map[string]any:
-			next, ok := t[name]
-			if !ok {
-				return nil, false
-			}
-			v = next
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(t) {
-				return nil, false
-			}
-			v = t[i]
-		default:
-			return nil, false
-		}
-	}
-	return v, true
-}
-
 // ID is an object's id as text: some APIs have numbers.
 func ID(v any) string {
 	switch n := v.(type) {
@@ -272,6 +245,6 @@ func Receipt(a bench.ExternalAnswer, body []byte) string {
 	if a.Receipt == "" || json.Unmarshal(body, &v) != nil {
 		return ""
 	}
-	id, _ := At(v, a.Receipt)
+	id, _ := bench.At(v, a.Receipt)
 	return ID(id)
 }

@@ -64,7 +64,7 @@ func readDeclared(a bench.ExternalAnswer, r response) outcome {
 	}
 	message := ""
 	if a.Message != "" {
-		said, _ := declared.At(body, a.Message)
+		said, _ := bench.At(body, a.Message)
 		message, _ = said.(string)
 	}
 	switch {
@@ -79,7 +79,7 @@ func readDeclared(a bench.ExternalAnswer, r response) outcome {
 		if a.Receipt == "" {
 			return outcome{status: Done}
 		}
-		id, _ := declared.At(body, a.Receipt)
+		id, _ := bench.At(body, a.Receipt)
 		if declared.ID(id) == "" {
 			return outcome{status: Unknown, message: "the provider's answer names no " + a.Receipt}
 		}
@@ -91,17 +91,17 @@ func readDeclared(a bench.ExternalAnswer, r response) outcome {
 }
 
 func declaredFound(f bench.ExternalFound, body any) outcome {
-	list, ok := declared.At(body, f.List)
+	list, ok := bench.At(body, f.List)
 	objects, isList := list.([]any)
 	if !ok || !isList {
 		return outcome{status: Unknown, message: "the provider's answer has no list at " + f.List}
 	}
 	all := []map[string]any{}
 	for _, each := range objects {
-		id, _ := declared.At(each, f.ID)
+		id, _ := bench.At(each, f.ID)
 		found := map[string]any{"id": declared.ID(id)}
 		for name, path := range f.Attributes {
-			if v, ok := declared.At(each, path); ok && v != nil && v != "" {
+			if v, ok := bench.At(each, path); ok && v != nil && v != "" {
 				found[name] = v
 			}
 		}
