@@ -32,7 +32,7 @@ var (
 )
 
 // ofFront are the fields that an adapter says of itself. For what is driven the driver knows them.
-var ofFront = []string{"roles", "services", "transport", "idle", "after_kill", "knobs", "can"}
+var ofFront = []string{"image", "roles", "services", "transport", "idle", "after_kill", "knobs", "can"}
 
 // required lists the fields that a manifest must have, and refuses those that have no place beside others.
 func (r *reader) required(root *yaml.Node) []string {
@@ -43,6 +43,9 @@ func (r *reader) required(root *yaml.Node) []string {
 	how := "serves"
 	if given["cli"] != nil {
 		how = "cli"
+	}
+	if given[how] == nil && given["image"] != nil { // its entry point will do
+		return []string{"kind", "summary", "clock", "idle", "after_kill", "can"}
 	}
 	if given[how] == nil {
 		return []string{"kind", "summary", "roles", "clock", "idle", "after_kill", "can"}

@@ -30,8 +30,9 @@ const markVar = "SIXTHCOPY_PROCESS"
 
 // family is a started process with all that descends from it.
 type family struct {
-	pid  int    // of the leader, and of its process group
-	mark string // markVar=..., as it stands in the environment of its members
+	pid  int        // of the leader, and of its process group
+	mark string     // markVar=..., as it stands in the environment of its members
+	box  *container // in which the leader runs what it runs; nil: it is that itself
 
 	outside []int // descendants outside the group that were killed; a dead one shows no mark any more
 }
@@ -39,6 +40,9 @@ type family struct {
 // kill sends SIGKILL to the group and to descendants outside it. It does not wait. Calls of it are one
 // after another.
 func (f *family) kill() {
+	if f.box != nil {
+		f.box.kill()
+	}
 	// Children of a member that is alive are reached through it; look before the kill makes them orphans.
 	outside := descendants(f.pid)
 	_ = unix.Kill(-f.pid, unix.SIGKILL)

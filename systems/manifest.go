@@ -26,7 +26,7 @@ type Manifest struct {
 	Setup     []string          // command that makes the folder ready to run, once; empty: nothing to do
 	MadeFrom  []string          // files that setup reads, as patterns; empty: all of the folder
 	Needs     map[string]string // program that must be in PATH -> the command that installs it
-	Image     string            // container image, for the container substrate; empty: process only
+	Image     string            // container image that the front runs in; empty: it is a process
 	Transport string            // stdio (default) or dial
 	Roles     []Role            // one front at least
 	Services  []Service         // what the roles need beside them
@@ -177,6 +177,9 @@ func (r *reader) manifest(root *yaml.Node, m *Manifest) {
 	if len(r.List) > 0 {
 		return
 	}
+	if m.Image != "" && len(m.Roles) == 0 {
+		m.Roles = []Role{{Name: "front", Kill: "front"}}
+	}
 	if m.Driven != nil {
 		r.sense(root, m)
 		m.Driven.fill(m)
@@ -310,7 +313,7 @@ func (m Manifest) Systems() ([]bench.System, error) {
 			s := &System{
 				name: m.Name, kind: m.Kind, summary: m.Summary, says: v.Says, clock: m.Clock, afterKill: m.AfterKill,
 				providers: m.Providers, tools: m.Tools, can: m.Can, variant: v.Name, patience: f.patience, manifest: &m,
-				command: command{argv: f.argv, dir: m.Dir, dial: m.Transport == "dial"},
+				command: command{argv: f.argv, dir: m.Dir, dial: m.Transport == "dial", image: m.Image},
 			}
 			if v.Name != "" {
 				s.name += "/" + v.Name
@@ -334,6 +337,9 @@ func (m Manifest) fronts(args []string) ([]front, error) {
 		return nil, fmt.Errorf("%s: services and roles beside the front are not raised by the process driver", m.File)
 	}
 	role := m.Roles[0]
+	if m.Image != "" { // the command is one of the image's; without one, its entry point
+		return []front{{argv: append(slices.Clone(role.Command), args...), patience: drivenPatience}}, nil
+	}
 	argv, err := m.found(role.Command)
 	if err != nil {
 		return nil, err

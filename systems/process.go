@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -119,6 +120,12 @@ func spawn(system string, c command, patience time.Duration) (*process, error) {
 
 // start executes the command.
 func (p *process) start(c command, ends [3]*os.File) error {
+	if c.image != "" {
+		var err error
+		if p.family.box, c.argv, err = contain(c.image, c.argv, strings.TrimPrefix(p.family.mark, markVar+"="), c.state); err != nil {
+			return notStarted(p.system, c.argv, err)
+		}
+	}
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Dir = c.dir
 	cmd.Env = append(append(os.Environ(), c.env...), p.family.mark)
@@ -226,7 +233,11 @@ func (p *process) await() {
 		close(readers)
 	}()
 	p.child.waitDead()
-	end := p.family.sweep(dieWithin)
+	var end error
+	if p.family.box != nil {
+		end = p.family.box.gone(dieWithin)
+	}
+	end = errors.Join(end, p.family.sweep(dieWithin))
 	// What wrote to the pipes is dead; if something got away all the same, its words are not waited for.
 	late := time.AfterFunc(time.Second, func() { p.tail.from.Close(); p.closeOut() })
 	<-readers

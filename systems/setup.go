@@ -60,6 +60,9 @@ func (m Manifest) Readiness() (Readiness, error) {
 			r.Lacks = append(r.Lacks, Need{program, m.Needs[program]})
 		}
 	}
+	if m.Image != "" && engine() == "" {
+		r.Lacks = append(r.Lacks, engineNeed)
+	}
 	if len(m.Setup) == 0 {
 		return r, nil
 	}

@@ -22,12 +22,20 @@ const Patience = 10 * time.Second
 
 // command is how a process of a system is started.
 type command struct {
-	argv []string
-	env  []string // beside the harness's own
-	dir  string   // working folder; empty: the harness's
-	dial bool     // it dials in; else it speaks on stdin and stdout
-	tap  *Tap     // nil: nobody listens in
-	warm *warm    // forks it; nil: each process is started for itself
+	argv  []string
+	env   []string // beside the harness's own
+	dir   string   // working folder; empty: the harness's
+	dial  bool     // it dials in; else it speaks on stdin and stdout
+	image string   // of the container in which argv runs; empty: none
+	state string   // folder that the container sees, of the process's trial
+	tap   *Tap     // nil: nobody listens in
+	warm  *warm    // forks it; nil: each process is started for itself
+}
+
+// of is the command for a trial with this state folder.
+func (c command) of(dir string) command {
+	c.state = dir
+	return c
 }
 
 // System is a system under test whose processes are children of the harness. It keeps those that were
@@ -85,7 +93,7 @@ func (s *System) Folder() string {
 // Begin takes a process for a trial: one that was reset, or a new one. The runner sends `start`; dir is
 // put into it as StateDir where that is empty.
 func (s *System) Begin(ctx context.Context, dir string) (bench.Session, error) {
-	p, err := s.take(ctx)
+	p, err := s.take(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +101,7 @@ func (s *System) Begin(ctx context.Context, dir string) (bench.Session, error) {
 }
 
 // take returns an idle process that is alive, or a new one.
-func (s *System) take(ctx context.Context) (*process, error) {
+func (s *System) take(ctx context.Context, dir string) (*process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -111,7 +119,7 @@ func (s *System) take(ctx context.Context) (*process, error) {
 	if closed {
 		return nil, fmt.Errorf("system %s: a trial was begun after Close", s.name)
 	}
-	return spawn(s.name, s.command, s.patience)
+	return spawn(s.name, s.command.of(dir), s.patience)
 }
 
 // give takes a process back that was reset.
@@ -199,7 +207,7 @@ func (s *session) Restart(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	fresh, err := spawn(s.system.name, s.system.command, s.system.patience)
+	fresh, err := spawn(s.system.name, s.system.command.of(s.dir), s.system.patience)
 	if err != nil {
 		return err
 	}
@@ -225,7 +233,7 @@ func (s *session) Release() { s.released.Do(s.release) }
 
 func (s *session) release() {
 	p, _ := s.current()
-	if s.system.Can("reset") && !p.over() {
+	if s.system.Can("reset") && s.system.command.image == "" && !p.over() {
 		err := p.send(context.Background(), bench.Order{Type: "reset", Now: bench.Epoch.Format(time.RFC3339)}, s.system.patience)
 		if err == nil && p.detach() {
 			s.system.give(p)
