@@ -73,7 +73,7 @@ func wiring() parts {
 		schema:   func() ([]byte, error) { return workloads.Schema(workloads.Known()), nil },
 		judge:    bench.Judge,
 		grade:    grade,
-		commands: []func(*console) *cobra.Command{checkCommand, runCommand, provideCommand, setupCommand, gateCommand},
+		commands: []func(*console) *cobra.Command{checkCommand, initCommand, runCommand, provideCommand, setupCommand, gateCommand},
 	}
 }
 
