@@ -139,7 +139,8 @@ func offered(w bench.World, contract bench.Contract, uses map[string]bench.ToolU
 	return all
 }
 
-// fittingWorkload is the first workload of the suite that a system can be given: it makes the calls, one request each.
+// fittingWorkload is the first workload of the suite that a system can be given, at the first provider of its
+// manifest where there is one: it makes the calls, of one request each.
 func fittingWorkload(w bench.World, m systems.Manifest) (bench.Workload, error) {
 	suite, err := workloads.Suite()
 	if err != nil {
@@ -147,17 +148,20 @@ func fittingWorkload(w bench.World, m systems.Manifest) (bench.Workload, error) 
 	}
 	at := slices.IndexFunc(suite, func(work bench.Workload) bool { return work.Name == "refund" })
 	suite = append([]bench.Workload{suite[at]}, suite...) // where nothing speaks against it
-	slices.SortStableFunc(suite, func(a, b bench.Workload) int { // in the order of the manifest, whose author puts the plainest first
-		return slices.Index(m.Providers, a.Provider.Kind) - slices.Index(m.Providers, b.Provider.Kind)
-	})
-	for _, work := range suite {
-		fits := len(m.Providers) == 0 || slices.Contains(m.Providers, work.Provider.Kind)
-		for _, call := range callsOf(work) {
-			tool := w.Tools[call.Tool]
-			fits = fits && (len(m.Tools) == 0 || slices.Contains(m.Tools, call.Tool)) && !tool.ReadOnly() && tool.Requests(call.Args) == 1
-		}
-		if fits {
-			return work, nil
+	kinds := m.Providers
+	if len(kinds) == 0 {
+		kinds = []string{""}
+	}
+	for _, kind := range kinds {
+		for _, work := range suite {
+			fits := kind == "" || kind == work.Provider.Kind
+			for _, call := range callsOf(work) {
+				tool := w.Tools[call.Tool]
+				fits = fits && (len(m.Tools) == 0 || slices.Contains(m.Tools, call.Tool)) && !tool.ReadOnly() && tool.Requests(call.Args) == 1
+			}
+			if fits {
+				return work, nil
+			}
 		}
 	}
 	return bench.Workload{}, usagef("docs/tool-servers.md lists the tools and their providers", "%s cannot be tried: no workload of the suite fits its providers and tools", m.Name)

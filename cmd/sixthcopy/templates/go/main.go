@@ -40,7 +40,7 @@ func main() {
 		Can: []string{"timeout", "wait"},
 		// Open begins a trial: a client of its own, over the kit's transport.
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: retrying{t.Transport(http.DefaultTransport.(*http.Transport).Clone(), 0)}}
+			t.Value = &http.Client{Transport: retrying{t.Transport(http.DefaultTransport.(*http.Transport).Clone())}}
 			return nil
 		},
 		// Call carries out one call and says what became of it.
