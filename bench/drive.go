@@ -102,7 +102,7 @@ func callID(seed int64, parts ...any) string {
 func (st *stage) calls(turn Turn) []GivenCall {
 	var out []GivenCall
 	for i, in := range st.intentsOf(turn) {
-		out = append(out, GivenCall{Ordinal: i + 1, ID: callID(st.trial.Seed, turn.ID, i+1), Tool: in.Call.Tool, Args: in.Call.Args})
+		out = append(out, GivenCall{Ordinal: i + 1, ID: callID(st.trial.Seed, st.own(turn.ID, i+1)...), Tool: in.Call.Tool, Args: in.Call.Args})
 	}
 	return out
 }
@@ -145,7 +145,7 @@ func (st *stage) handOver(ctx context.Context, again bool) error {
 	if st.first.IsZero() {
 		st.first, st.firstV = time.Now(), st.clock.Now()
 	}
-	return st.send(ctx, Order{Type: "turn", Turn: &TurnOrder{ID: turn.ID, Conversation: "conversation-1", Say: turn.Say,
+	return st.send(ctx, Order{Type: "turn", Turn: &TurnOrder{ID: turn.ID, Conversation: st.conversation(), Say: turn.Say,
 		Continues: turn.Continues, Redelivered: again, Calls: st.calls(turn)}})
 }
 
@@ -436,7 +436,7 @@ func (st *stage) repair() *RepairOrder {
 	}
 	call = Drifted(call, st.trial.Workload, st.trial.Fault.Drift)
 	return &RepairOrder{Turn: w.Turn, Ordinal: w.Ordinal,
-		Call: GivenCall{Ordinal: w.Ordinal, ID: callID(st.trial.Seed, w.Turn, w.Ordinal, "repair"), Tool: call.Tool, Args: call.Args}}
+		Call: GivenCall{Ordinal: w.Ordinal, ID: callID(st.trial.Seed, st.own(w.Turn, w.Ordinal, "repair")...), Tool: call.Tool, Args: call.Args}}
 }
 
 // Drifted is a call after the workload's drift of that name.

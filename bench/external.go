@@ -173,6 +173,23 @@ func outside(f Fault) (Fault, string) {
 	return f, ""
 }
 
+// own are the parts of an id. What an external provider keeps outlives the trial, so ids that keys and references
+// may come of are no other trial's there.
+func (st *stage) own(parts ...any) []any {
+	if st.trial.Workload.Provider.External != nil {
+		parts = append(parts, st.word)
+	}
+	return parts
+}
+
+// conversation is the conversation's id, likewise.
+func (st *stage) conversation() string {
+	if st.trial.Workload.Provider.External != nil {
+		return "conversation-" + st.word
+	}
+	return "conversation-1"
+}
+
 // warmUp is the path of a read at an external provider.
 func (st *stage) warmUp() string {
 	if x := st.trial.Workload.Provider.External; x != nil {

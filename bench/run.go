@@ -101,6 +101,7 @@ type stage struct {
 	agent    Link
 	links    map[string]Link // provider links by instance
 	known    map[string]Tool // tools by name
+	word     string          // that no other trial has, nor any run
 	balancer Balancer
 	servers  map[string]ToolServer
 	killed   map[string]bool
@@ -148,7 +149,8 @@ func (r *Runner) raise(ctx context.Context, t Trial, s System) (*stage, error) {
 	})
 	st.agentState.reset()
 	var err error
-	if t.Workload, err = t.Workload.inTrial(t.ID + r.Word); err != nil {
+	st.word = t.ID + r.Word
+	if t.Workload, err = t.Workload.inTrial(st.word); err != nil {
 		return st, err
 	}
 	st.trial.Workload, st.known = t.Workload, toolsOf(t.Workload, r.World.Tools, r.World.Declare)
