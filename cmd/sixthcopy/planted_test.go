@@ -41,7 +41,7 @@ func plantedAdapter(how string) int {
 		Versions: map[string]string{"planted": "1"},
 		Can:      []string{"at", "timeout", "wait"},
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: t.Transport(&http.Transport{})}
+			t.Value = &http.Client{Transport: t.Timeout(t.Transport(&http.Transport{}), 0)}
 			switch p.how {
 			case "strays":
 				return stray("sleep", "300").Start()

@@ -221,6 +221,9 @@ func (k *kit) start(o bench.Order, now virtual) error {
 	return nil
 }
 
+// Abilities lists what a manifest of the adapter has in `can`, sorted.
+func (a Adapter) Abilities() []string { return a.can() }
+
 // can lists the abilities, sorted.
 func (a Adapter) can() []string {
 	can := append([]string{"cancel", "clock", "reset", "turn"}, a.Can...)

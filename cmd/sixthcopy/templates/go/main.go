@@ -38,9 +38,9 @@ func main() {
 	flag.Parse()
 	os.Exit(kit.Main(kit.Adapter{
 		Can: []string{"timeout", "wait"},
-		// Open begins a trial: a client of its own, over the kit's transport.
+		// Open begins a trial: a client of its own, with time-outs in virtual time.
 		Open: func(t *kit.Trial) error {
-			t.Value = &http.Client{Transport: retrying{t.Transport(http.DefaultTransport.(*http.Transport).Clone())}}
+			t.Value = &http.Client{Transport: t.Timeout(retrying{t.Transport(http.DefaultTransport.(*http.Transport).Clone())}, 0)}
 			return nil
 		},
 		// Call carries out one call and says what became of it.
