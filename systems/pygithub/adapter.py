@@ -66,7 +66,7 @@ def draft_release(repo: Repository, a: Args) -> Any:
 
 
 def create_deployment(repo: Repository, a: Args) -> Any:
-    payload = {"payload": {"reference": a["reference"]}} if a.get("reference") else {}
+    payload: Args = {"payload": {"reference": a["reference"]}} if a.get("reference") else {}
     return repo.create_deployment(
         a["ref"], auto_merge=False, required_contexts=[], **given(a, environment="environment", description="description"), **payload)
 
