@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -62,7 +63,9 @@ func Outside(o bench.ExternalOracle, expand func(string) (string, error)) (func(
 // printed runs a command that prints a JSON list of objects: id, class, and every other member an attribute.
 func printed(ctx context.Context, argv []string) ([]bench.Effect, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = time.Second // for what it left behind with its output in hand
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that what it starts ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

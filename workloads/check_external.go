@@ -80,7 +80,7 @@ func (c *checker) declared(name string, v *value) {
 	case !makes && found == nil && v.fields["makes"] == nil && r != nil:
 		c.on(v.node, "%s: the tool only reads: expected answer.found, or makes with the class of what it makes", path)
 	}
-	if key := v.get("key"); key != nil && key.text() != string(bench.KeyNone) && c.root.get("provider").get("contract").get("key") == nil {
+	if key := v.get("key"); key != nil && makes && key.text() != string(bench.KeyNone) && c.root.get("provider").get("contract").get("key") == nil {
 		c.on(key.node, "%s.key: the contract has no key: expected provider.contract.key, or none", path)
 	}
 	c.finds(path, v)
@@ -154,7 +154,7 @@ func (c *checker) holes(path, part string, v *value, args *value, placed map[str
 		switch {
 		case name == "trial" || environment.MatchString(name) && part != "path":
 		case environment.MatchString(name):
-			c.on(v.node, "%s: ${%s} in a path: expected it in provider.upstream, or written out", path, name)
+			c.on(v.node, "%s: ${%s} in a path: expected the path written out", path, name)
 		case !given:
 			c.on(v.node, "%s: ${%s} is no argument: %s, or env.NAME, or trial", path, name, oneOf(name, keys(args)))
 		case part == "path" && a.get("optional").truth():

@@ -282,3 +282,20 @@ func both(suite, own schema) schema {
 		"if":   schema{"properties": schema{"provider": schema{"properties": schema{"kind": schema{"const": bench.KindExternal}}, "required": []string{"kind"}}}, "required": []string{"provider"}},
 		"then": own, "else": suite}
 }
+
+// data reads anything that JSON can hold.
+func (r *reader) data(f *form, n *yaml.Node, path string) *value {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.mapping(&form{kind: table, of: f}, n, path)
+	case yaml.SequenceNode:
+		return r.list(&form{kind: list, of: f}, n, path)
+	}
+	switch n.Tag {
+	case "!!bool":
+		return r.scalar(&form{kind: truth}, n, path)
+	case "!!null":
+		return &value{node: n}
+	}
+	return r.scalar(&form{kind: scalar}, n, path)
+}

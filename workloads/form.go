@@ -3,6 +3,7 @@ package workloads
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/sixthcopy/sixthcopy/bench"
@@ -195,7 +196,7 @@ func fileForm(cat Catalogue) *form {
 	}
 
 	boundaries := words(cat.Boundaries...)
-	return &form{kind: mapping, doc: "A workload of sixthcopy: what a user asks for, in turns, and what may come of it.", fields: []field{
+	file := &form{kind: mapping, doc: "A workload of sixthcopy: what a user asks for, in turns, and what may come of it.", fields: []field{
 		{name: "name", form: &form{kind: text, match: plainName, min: 1, max: 64, doc: "Name of the workload."}, required: true},
 		{name: "summary", form: someText("One sentence for the reader of a list."), required: true},
 		{name: "provider", required: true, form: provider},
@@ -227,6 +228,10 @@ func fileForm(cat Catalogue) *form {
 		{name: "drifts", form: &form{kind: table, keys: bench.DriftNames, of: drift, min: 1, max: 5,
 			doc: "Ways in which a model may change the struck call when it makes it again: what boundary parameter-drift injects."}},
 	}}
+	if cat.External { // what is there is there
+		file.fields = slices.DeleteFunc(file.fields, func(x field) bool { return x.name == "world" })
+	}
+	return file
 }
 
 // expected says what may stand there, in words.

@@ -152,23 +152,6 @@ func (r *reader) read(f *form, n *yaml.Node, path string) *value {
 	}
 }
 
-// data reads anything that JSON can hold.
-func (r *reader) data(f *form, n *yaml.Node, path string) *value {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return r.mapping(&form{kind: table, of: f}, n, path)
-	case yaml.SequenceNode:
-		return r.list(&form{kind: list, of: f}, n, path)
-	}
-	switch n.Tag {
-	case "!!bool":
-		return r.scalar(&form{kind: truth}, n, path)
-	case "!!null":
-		return &value{node: n}
-	}
-	return r.scalar(&form{kind: scalar}, n, path)
-}
-
 func (f *form) takes(k yaml.Kind) bool {
 	switch f.kind {
 	case data:
