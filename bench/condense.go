@@ -148,7 +148,7 @@ func (c *condenser) walk(history []Event) {
 			} else {
 				c.fresh["redelivery"] = true
 			}
-		case e.Kind == "order repair":
+		case e.Kind == "repair":
 			c.fresh["model"] = true
 		case e.Kind == "agent restarted":
 			c.fresh["restart"] = true

@@ -177,6 +177,7 @@ func (st *stage) step(ctx context.Context) (over bool, err error) {
 	case len(st.gate.parks) > 0:
 	case quiet && !st.dead && st.idle() && st.repairs():
 		st.repaired = true
+		st.history.Log(Event{Actor: "harness", Kind: "repair", Turn: st.ref().Turn}) // before anything that comes of it
 		return false, st.systemEnds(st.send(ctx, Order{Type: "repair", Repair: st.repair()}))
 	case quiet && (st.dead || st.idle() && len(st.waits) == 0):
 		return true, nil
