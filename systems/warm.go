@@ -107,7 +107,7 @@ func raise(system string, c command) (*parent, error) {
 	}
 	ours, theirs := os.NewFile(uintptr(ends[0]), "control"), os.NewFile(uintptr(ends[1]), "control")
 	defer ours.Close()
-	defer theirs.Close()
+	defer theirs.Close() // a second time does nothing
 	conn, err := net.FileConn(ours)
 	if err != nil {
 		return nil, fmt.Errorf("socket for system %s: %w", system, err)
@@ -125,6 +125,7 @@ func raise(system string, c command) (*parent, error) {
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = says, says, []*os.File{theirs}
 	err = p.cmd.Start()
 	says.Close()
+	theirs.Close() // the parent's end is its own, so that its death is heard
 	if err != nil {
 		return nil, errors.Join(notStarted(system, c.argv, err), conn.Close(), said.Close())
 	}

@@ -12,3 +12,8 @@ func TestDeepFull(t *testing.T) {
 	}
 	checkRun(t, full)
 }
+
+// TestDeepWarmAndColdStartsAgree is TestWarmAndColdStartsAgree on all workloads.
+func TestDeepWarmAndColdStartsAgree(t *testing.T) {
+	warmAndColdAgree(t, []string{"tenacity/tuned", "requests/retrying"})
+}
