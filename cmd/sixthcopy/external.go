@@ -129,9 +129,16 @@ func readsBack(w bench.Workload, in bench.Intent) error {
 		return err
 	}
 	want := declared.Call(in.Call.Tool, t, in.Call.Args)
-	got := declared.Parse(own, bench.RawRequest{Method: r.Method, Path: r.Path, Header: http.Header{}, Body: r.Body})
+	raw := bench.RawRequest{Method: r.Method, Path: r.Path, Header: http.Header{}, Body: r.Body}
+	got := declared.Parse(own, raw)
 	if got.Op != want.Op {
 		return fmt.Errorf("the request of %s reads as one of %s: expected requests that differ in method, path, or a fixed value", want.Op, got.Op)
+	}
+	mine, _ := declared.Match(t.Request, raw) // it fits, as got says
+	for name, other := range own {
+		if args, fits := declared.Match(other.Request, raw); name != want.Op && fits && len(args) >= len(mine) {
+			return fmt.Errorf("the request of %s reads as one of %s too: expected requests that differ in method, path, or a fixed value", want.Op, name)
+		}
 	}
 	if !reflect.DeepEqual(spelled(want.Attrs), spelled(got.Attrs)) {
 		return fmt.Errorf("the request of %s reads back with %v, expected %v: let each argument stand alone in its place", want.Op, got.Attrs, want.Attrs)

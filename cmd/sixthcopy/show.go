@@ -113,6 +113,9 @@ func showTrial(w io.Writer, rec bench.Record, pair string) error {
 	}
 	if t.Fault.Boundary == bench.NoFault {
 		b.WriteString("control no fault\n")
+		if ev.Strike.Harness != "" {
+			hang(&b, "harness ", ev.Strike.Harness)
+		}
 	} else {
 		fault := fmt.Sprintf("%s, %s, strikes intent %s", t.Fault.Boundary, t.Fault.Variant, t.Struck)
 		if t.Fault.Summary != "" {
