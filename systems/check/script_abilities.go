@@ -271,6 +271,7 @@ func nextTrial(ctx context.Context, d *desk) (string, error) {
 	d.work = 0                       // what comes here now, `second` tells
 	d.mu.Unlock()
 	if !acked {
+		d.k.reuse = false
 		return "", d.breaks(Break{What: "`reset` was not acknowledged within " + d.k.Ack.String(), Sent: sent,
 			Expected: `{"type":"ack","seq":N}, when nothing of the trial is left in the process`, Do: "acknowledge it, or take `reset` out of `can`: each trial then gets a process of its own"})
 	}
@@ -287,10 +288,10 @@ func nextTrial(ctx context.Context, d *desk) (string, error) {
 	d.mu.Lock()
 	d.lines = append(d.lines, lines...)
 	d.mu.Unlock()
+	d.k.reuse = err == nil
 	if b := second.broken(); b != nil {
 		return "", d.breaks(*b)
 	}
-	d.k.reuse = err == nil
 	return says, err
 }
 
