@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -441,21 +440,4 @@ func (d *desk) calls() int {
 		n = max(n, e.n)
 	}
 	return n
-}
-
-// processTime is the time that a process has run or wished to run: what it has not slept.
-func processTime(pid int) time.Duration {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is well formed
-	var sum time.Duration
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			continue // the thread is gone
-		}
-		var ran, wished int64
-		if n, _ := fmt.Sscan(string(text), &ran, &wished); n == 2 {
-			sum += time.Duration(ran + wished)
-		}
-	}
-	return sum
 }

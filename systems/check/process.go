@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // childrenOf lists the children of a process.
@@ -87,3 +88,20 @@ func commandOf(pid int) string { return shorten(strings.Join(commandLine(pid), "
 
 // endProcess kills a process that a system has left.
 func endProcess(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// processTime is the time that a process has run or wished to run: what it has not slept.
+func processTime(pid int) time.Duration {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is well formed
+	var sum time.Duration
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue // the thread is gone
+		}
+		var ran, wished int64
+		if n, _ := fmt.Sscan(string(text), &ran, &wished); n == 2 {
+			sum += time.Duration(ran + wished)
+		}
+	}
+	return sum
+}
