@@ -410,6 +410,26 @@ func TestAnswersBecomeClaims(t *testing.T) {
 	}
 }
 
+// Only a request of the stateless protocol is one whose disconnect a server takes for a cancellation.
+func TestMCPRequestNamesItsProtocol(t *testing.T) {
+	var got string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = fmt.Sprintln(r.Header.Get("Mcp-Protocol-Version"), r.Header.Get("Mcp-Method"), r.Header.Get("Mcp-Name"), string(body))
+	}))
+	defer s.Close()
+	c := raise(t)
+	c.offer(s.URL, bench.TransportMCP, true)
+	c.start(bench.Knobs{})
+	c.turn("by_fetch")
+	c.expect("claim:unknown", "finished", "idle")
+	want := `2026-07-28 tools/call by_fetch {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"by_fetch","arguments":{"amount":2500,"idempotency_key":"key-1"},` +
+		`"_meta":{"sixthcopy/call_id":"call-1","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
+	if got != want {
+		t.Errorf("sent %s, expected %s", got, want)
+	}
+}
+
 // A session is opened before the call, by the kit itself, and used again.
 func TestSessions(t *testing.T) {
 	var got []string

@@ -2,11 +2,15 @@
 import http from 'node:http';
 import { done, failed, partial, unknown } from './claim.js';
 import { own } from './exchanges.js';
+// Versions of MCP, of servers without sessions and with them.
+const stateless = '2026-07-28';
+const withSessions = '2025-11-25';
 /** Makes the request that calls the tool of a call: plain JSON or one MCP POST, as it is offered. */
 export async function request(call, { key, headers = {} } = {}) {
     const { tool, given, trial } = call;
     call.rpcId ||= ++trial.rpcIds; // counted from 1 in every process, as new connections do
     const args = key !== undefined && tool.takes_key ? { ...given.args, idempotency_key: key } : given.args;
+    const meta = { 'sixthcopy/call_id': given.id };
     const sent = { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
     switch (tool.transport) {
         case 'json':
@@ -15,11 +19,14 @@ export async function request(call, { key, headers = {} } = {}) {
             Object.assign(sent, session(await open(call)));
             break;
         case 'mcp':
+            // A server that takes the request for one of an older protocol takes no disconnect for a cancellation.
+            Object.assign(meta, { 'io.modelcontextprotocol/protocolVersion': stateless, 'io.modelcontextprotocol/clientCapabilities': {} });
+            Object.assign(sent, { 'Mcp-Protocol-Version': stateless, 'Mcp-Method': 'tools/call', 'Mcp-Name': tool.name });
             break;
         default:
             throw new Error(`tool ${tool.name} has transport ${tool.transport}, expected json, mcp or mcp-sessions: what a provider offers itself is called by its SDK`);
     }
-    return post(tool.address, rpc(call.rpcId, 'tools/call', { name: tool.name, arguments: args, _meta: { 'sixthcopy/call_id': given.id } }), sent);
+    return post(tool.address, rpc(call.rpcId, 'tools/call', { name: tool.name, arguments: args, _meta: meta }), sent);
 }
 function rpc(id, method, params) {
     return { jsonrpc: '2.0', id, method, params };
@@ -31,7 +38,7 @@ function post(url, message, headers) {
     };
 }
 function session(id) {
-    return { 'Mcp-Session-Id': id, 'Mcp-Protocol-Version': '2025-11-25' };
+    return { 'Mcp-Session-Id': id, 'Mcp-Protocol-Version': withSessions };
 }
 /** The session with an MCP server that keeps them, opened at the first call. What opens it is no part of the call, and no retry layer sends it. */
 async function open(call) {
@@ -41,7 +48,7 @@ async function open(call) {
     if (known !== undefined)
         return known;
     const hello = await send(call, post(address, rpc(0, 'initialize', {
-        protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sixthcopy-kit', version: '0.1.0' },
+        protocolVersion: withSessions, capabilities: {}, clientInfo: { name: 'sixthcopy-kit', version: '0.1.0' },
     }), {}));
     const id = hello['mcp-session-id'];
     if (typeof id !== 'string')

@@ -6,6 +6,10 @@ import { done, failed, partial, unknown, type Claim } from './claim.js';
 import { own } from './exchanges.js';
 import type { Transport } from './wire.js';
 
+// Versions of MCP, of servers without sessions and with them.
+const stateless = '2026-07-28';
+const withSessions = '2025-11-25';
+
 /** The HTTP request that calls a tool. The body is the same bytes at every try. */
 export interface ToolRequest {
   url: string;
@@ -25,7 +29,8 @@ export async function request(call: Call, { key, headers = {} }: RequestOptions 
   const { tool, given, trial } = call;
   call.rpcId ||= ++trial.rpcIds; // counted from 1 in every process, as new connections do
   const args = key !== undefined && tool.takes_key ? { ...given.args, idempotency_key: key } : given.args;
-  const sent = { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
+  const meta: Record<string, unknown> = { 'sixthcopy/call_id': given.id };
+  const sent: Record<string, string> = { ...headers, ...(key !== undefined && { 'Idempotency-Key': key }) };
   switch (tool.transport) {
     case 'json':
       return post(`${tool.address.replace(/\/$/, '')}/tools/${tool.name}`, { arguments: args, call_id: given.id, request_id: String(call.rpcId) }, sent);
@@ -33,11 +38,14 @@ export async function request(call: Call, { key, headers = {} }: RequestOptions 
       Object.assign(sent, session(await open(call)));
       break;
     case 'mcp':
+      // A server that takes the request for one of an older protocol takes no disconnect for a cancellation.
+      Object.assign(meta, { 'io.modelcontextprotocol/protocolVersion': stateless, 'io.modelcontextprotocol/clientCapabilities': {} });
+      Object.assign(sent, { 'Mcp-Protocol-Version': stateless, 'Mcp-Method': 'tools/call', 'Mcp-Name': tool.name });
       break;
     default:
       throw new Error(`tool ${tool.name} has transport ${tool.transport}, expected json, mcp or mcp-sessions: what a provider offers itself is called by its SDK`);
   }
-  return post(tool.address, rpc(call.rpcId, 'tools/call', { name: tool.name, arguments: args, _meta: { 'sixthcopy/call_id': given.id } }), sent);
+  return post(tool.address, rpc(call.rpcId, 'tools/call', { name: tool.name, arguments: args, _meta: meta }), sent);
 }
 
 function rpc(id: number, method: string, params: unknown): object {
@@ -52,7 +60,7 @@ function post(url: string, message: object, headers: Record<string, string>): To
 }
 
 function session(id: string): Record<string, string> {
-  return { 'Mcp-Session-Id': id, 'Mcp-Protocol-Version': '2025-11-25' };
+  return { 'Mcp-Session-Id': id, 'Mcp-Protocol-Version': withSessions };
 }
 
 /** The session with an MCP server that keeps them, opened at the first call. What opens it is no part of the call, and no retry layer sends it. */
@@ -62,7 +70,7 @@ async function open(call: Call): Promise<string> {
   const known = sessions.get(address);
   if (known !== undefined) return known;
   const hello = await send(call, post(address, rpc(0, 'initialize', {
-    protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'sixthcopy-kit', version: '0.1.0' },
+    protocolVersion: withSessions, capabilities: {}, clientInfo: { name: 'sixthcopy-kit', version: '0.1.0' },
   }), {}));
   const id = hello['mcp-session-id'];
   if (typeof id !== 'string') throw new Error(`${address} names no session`);
