@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -61,6 +63,10 @@ func objectsAt(ctx context.Context, client *http.Client, l bench.HTTPOracle) ([]
 		req.Header.Set(name, value)
 	}
 	resp, err := client.Do(req)
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return nil, failed.Err // without the address, which may hold a secret
+	}
 	if err != nil {
 		return nil, err
 	}
