@@ -42,7 +42,9 @@ var engine = sync.OnceValue(func() string {
 type container struct{ engine, name string }
 
 // swept removes, once, the containers that dead harnesses left behind.
-var swept = sync.OnceValue(func() error {
+var swept = sync.OnceValue(sweepContainers)
+
+func sweepContainers() error {
 	names, err := exec.Command(engine(), "ps", "-a", "--filter", "label="+containerLabel, "--format", "{{.Names}}").Output()
 	if err != nil {
 		return fmt.Errorf("list of containers: %w", explained(err))
@@ -57,7 +59,7 @@ var swept = sync.OnceValue(func() error {
 		}
 	}
 	return nil
-})
+}
 
 // contain returns the command that runs argv in a container of image. dir is the state folder of its trial.
 func contain(image string, argv []string, name, dir string) (*container, []string, error) {

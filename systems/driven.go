@@ -66,15 +66,15 @@ func (r *reader) served(n *yaml.Node) *Driven {
 	d := &Driven{Behind: drive.Policies}
 	over := 0
 	r.mapping(n, "serves", nil, map[string]func(*yaml.Node){
-		"stdio": func(n *yaml.Node) { d.Command, over = r.filled(n, "stdio"), over+1 },
+		"stdio": func(n *yaml.Node) { d.Command, over = r.filled(n, "stdio", drive.UnknownToServed), over+1 },
 		"http": func(n *yaml.Node) {
-			d.Command, over = r.filled(n, "http"), over+1
+			d.Command, over = r.filled(n, "http", drive.UnknownToServed), over+1
 			if d.URL == "" {
 				d.URL = "http://127.0.0.1:{port}/mcp"
 			}
 		},
-		"url":     func(n *yaml.Node) { d.URL = r.placeheld(n, r.text(n, "url")) },
-		"env":     func(n *yaml.Node) { d.Env = r.filledTexts(n, "env") },
+		"url":     func(n *yaml.Node) { d.URL = r.placeheld(n, r.text(n, "url"), drive.UnknownToServed) },
+		"env":     func(n *yaml.Node) { d.Env = r.filledTexts(n, "env", drive.UnknownToServed) },
 		"map":     func(n *yaml.Node) { d.As = r.spellings(n) },
 		"cancels": func(n *yaml.Node) { d.Cancels = r.flag(n, "cancels") },
 		"behind":  func(n *yaml.Node) { d.Behind = r.words(n, "behind", policyNames()) },
@@ -89,10 +89,10 @@ func (r *reader) served(n *yaml.Node) *Driven {
 func (r *reader) commandLine(n *yaml.Node) *Driven {
 	d := &Driven{}
 	r.mapping(n, "cli", []string{"command"}, map[string]func(*yaml.Node){
-		"command": func(n *yaml.Node) { d.Command = r.filled(n, "command") },
-		"env":     func(n *yaml.Node) { d.Env = r.filledTexts(n, "env") },
+		"command": func(n *yaml.Node) { d.Command = r.filled(n, "command", ofCLI) },
+		"env":     func(n *yaml.Node) { d.Env = r.filledTexts(n, "env", ofCLI) },
 		"files": func(n *yaml.Node) {
-			d.Files = r.filledTexts(n, "files")
+			d.Files = r.filledTexts(n, "files", ofCLI)
 			for name := range d.Files {
 				if strings.Contains(name, "/") {
 					r.fail(n, fmt.Sprintf("files has %q, expected a name without a folder: files lie in {state}", name))
@@ -117,27 +117,30 @@ func (r *reader) spellings(n *yaml.Node) map[string]agent.Spelling {
 	return all
 }
 
+// ofCLI lists the placeholders in a text of a command-line agent that nothing stands for.
+func ofCLI(text string) []string { return drive.Unknown(text, nil) }
+
 // filled reads a command, which may hold placeholders.
-func (r *reader) filled(n *yaml.Node, what string) []string {
+func (r *reader) filled(n *yaml.Node, what string, unknown func(string) []string) []string {
 	argv := r.command(n, what)
 	for i, text := range argv {
-		r.placeheld(n.Content[i], text)
+		r.placeheld(n.Content[i], text, unknown)
 	}
 	return argv
 }
 
 // filledTexts reads texts that may hold placeholders.
-func (r *reader) filledTexts(n *yaml.Node, what string) map[string]string {
+func (r *reader) filledTexts(n *yaml.Node, what string, unknown func(string) []string) map[string]string {
 	all := r.texts(n, what)
 	for _, text := range all {
-		r.placeheld(n, text)
+		r.placeheld(n, text, unknown)
 	}
 	return all
 }
 
-func (r *reader) placeheld(n *yaml.Node, text string) string {
-	known := sortedKeys(drive.Placeholders)
-	for _, p := range drive.Unknown(text) {
+func (r *reader) placeheld(n *yaml.Node, text string, unknown func(string) []string) string {
+	known := slices.DeleteFunc(sortedKeys(drive.Placeholders), func(name string) bool { return len(unknown("{"+name+"}")) > 0 })
+	for _, p := range unknown(text) {
 		r.fail(n, fmt.Sprintf("nothing stands for %s%s; known: {%s}", p, meant(strings.Trim(p, "{}"), known), strings.Join(known, "}, {")))
 	}
 	return text

@@ -49,11 +49,17 @@ var Placeholders = map[string]string{
 
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// Unknown lists the placeholders in a text that nothing stands for.
-func Unknown(text string) []string {
+// ofTurn are the placeholders that a thing which is started before any turn cannot have.
+var ofTurn = []string{"say", "turn", "conversation", "calls"}
+
+// UnknownToServed lists the placeholders in a text of a server or gateway that nothing stands for.
+func UnknownToServed(text string) []string { return Unknown(text, ofTurn) }
+
+// Unknown lists the placeholders in a text that nothing stands for, or whose values there are not.
+func Unknown(text string, not []string) []string {
 	var all []string
 	for _, p := range placeholder.FindAllString(text, -1) {
-		if _, known := Placeholders[strings.Trim(p, "{}")]; !known {
+		if name := strings.Trim(p, "{}"); Placeholders[name] == "" || slices.Contains(not, name) {
 			all = append(all, p)
 		}
 	}
