@@ -8,6 +8,7 @@ import io.github.resilience4j.core.functions.CheckedSupplier;
 import io.github.resilience4j.retry.Retry;
 import io.github.resilience4j.retry.RetryConfig;
 import io.github.resilience4j.retry.internal.RetryImpl;
+import java.io.IOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -31,8 +32,9 @@ final class Adapter implements Wire.Client {
     /** Repeats only what the documentation calls failed and was never sent: a refused connection. */
     private static final RetryConfig TUNED = RetryConfig.custom().retryExceptions(ConnectException.class).build();
 
-    /** Of MCP: with it a disconnect is a cancellation. */
+    /** Versions of MCP: in the first a disconnect is a cancellation, the second has sessions. */
     private static final String PROTOCOL = "2026-07-28";
+    private static final String SESSIONS = "2025-11-25";
 
     private static Wire.Call current; // the call in work: the sleep function is told of nothing but a time
 
@@ -50,6 +52,7 @@ final class Adapter implements Wire.Client {
     private final Duration timeout; // null: none
     private final Map<String, JsonObject> tools = new HashMap<>();
     private int requests;
+    private String session; // of transport mcp-sessions; null: none is open
 
     private Adapter(JsonObject start, Retry retry) {
         this.retry = retry;
@@ -69,16 +72,26 @@ final class Adapter implements Wire.Client {
         if (tool == null) {
             return Wire.Claim.failed("tool " + name + " is not offered, expected one of " + tools.keySet());
         }
-        boolean mcp = tool.get("transport").getAsString().equals("mcp");
-        if (!mcp && !tool.get("transport").getAsString().equals("json")) {
-            return Wire.Claim.failed("transport " + tool.get("transport") + " of tool " + name + ", expected json or mcp");
+        String transport = tool.get("transport").getAsString();
+        boolean mcp = transport.startsWith("mcp");
+        if (!List.of("json", "mcp", "mcp-sessions").contains(transport)) {
+            return Wire.Claim.failed("transport " + transport + " of tool " + name + ", expected json, mcp or mcp-sessions");
         }
         boolean readOnly = tool.has("read_only") && tool.get("read_only").getAsBoolean();
-        HttpRequest request = mcp ? mcpRequest(tool, call) : jsonRequest(tool, call);
+        HttpRequest request;
+        try {
+            request = !mcp ? jsonRequest(tool, call) : transport.equals("mcp") ? mcpRequest(tool, call) : sessionRequest(tool, call);
+        } catch (IOException e) {
+            return Wire.Claim.failed("no session, and so no call: " + e);
+        }
         boolean[] left = {call.again()}; // whether anything of the call may have left, by an earlier process too
         CheckedSupplier<HttpResponse<String>> send = () -> attempt(call, request, left);
         try {
             HttpResponse<String> response = Retry.decorateCheckedSupplier(retry, send).get();
+            if (transport.equals("mcp-sessions") && response.statusCode() == 404) {
+                session = null;
+                return readOnly ? Wire.Claim.failed("the session is gone") : Wire.Claim.unknown("the session is gone");
+            }
             return read(response, mcp, readOnly, tool);
         } catch (Throwable e) {
             return !left[0] || readOnly ? Wire.Claim.failed(e.toString()) : Wire.Claim.unknown(e.toString());
@@ -127,23 +140,56 @@ final class Adapter implements Wire.Client {
         return post(tool.get("address").getAsString() + "/tools/" + tool.get("name").getAsString(), body).build();
     }
 
-    private HttpRequest mcpRequest(JsonObject tool, Wire.Call call) {
-        JsonObject meta = new JsonObject();
-        meta.addProperty("io.modelcontextprotocol/protocolVersion", PROTOCOL);
-        meta.add("io.modelcontextprotocol/clientCapabilities", new JsonObject());
+    private static JsonObject rpc(String method, JsonObject params) {
+        JsonObject body = new JsonObject();
+        body.addProperty("jsonrpc", "2.0");
+        body.addProperty("method", method);
+        body.add("params", params);
+        return body;
+    }
+
+    private static HttpRequest.Builder mcpPost(JsonObject tool, JsonObject body, String protocol) {
+        return post(tool.get("address").getAsString(), body).header("Accept", "application/json, text/event-stream")
+            .header("Mcp-Protocol-Version", protocol);
+    }
+
+    private JsonObject toolCall(JsonObject tool, Wire.Call call, JsonObject meta) {
         meta.add("sixthcopy/call_id", call.given().get("id"));
         JsonObject params = new JsonObject();
         params.add("name", tool.get("name"));
         params.add("arguments", call.given().get("args"));
         params.add("_meta", meta);
-        JsonObject body = new JsonObject();
-        body.addProperty("jsonrpc", "2.0");
+        JsonObject body = rpc("tools/call", params);
         body.addProperty("id", ++requests);
-        body.addProperty("method", "tools/call");
-        body.add("params", params);
-        return post(tool.get("address").getAsString(), body).header("Accept", "application/json, text/event-stream")
-            .header("Mcp-Protocol-Version", PROTOCOL).header("Mcp-Method", "tools/call").header("Mcp-Name", tool.get("name").getAsString())
-            .build();
+        return body;
+    }
+
+    private HttpRequest mcpRequest(JsonObject tool, Wire.Call call) {
+        JsonObject meta = new JsonObject();
+        meta.addProperty("io.modelcontextprotocol/protocolVersion", PROTOCOL);
+        meta.add("io.modelcontextprotocol/clientCapabilities", new JsonObject());
+        return mcpPost(tool, toolCall(tool, call, meta), PROTOCOL)
+            .header("Mcp-Method", "tools/call").header("Mcp-Name", tool.get("name").getAsString()).build();
+    }
+
+    /** The call in a session, which is opened first where there is none; no retry layer sends what opens it. */
+    private HttpRequest sessionRequest(JsonObject tool, Wire.Call call) throws IOException, InterruptedException {
+        if (session == null) {
+            JsonObject about = new JsonObject();
+            about.addProperty("name", "sixthcopy-resilience4j");
+            about.addProperty("version", "1");
+            JsonObject params = new JsonObject();
+            params.addProperty("protocolVersion", SESSIONS);
+            params.add("capabilities", new JsonObject());
+            params.add("clientInfo", about);
+            JsonObject hello = rpc("initialize", params);
+            hello.addProperty("id", 0);
+            session = client.send(mcpPost(tool, hello, SESSIONS).build(), BodyHandlers.ofString()).headers().firstValue("Mcp-Session-Id")
+                .orElseThrow(() -> new IOException("the answer to initialize names none"));
+            client.send(mcpPost(tool, rpc("notifications/initialized", new JsonObject()), SESSIONS).header("Mcp-Session-Id", session).build(),
+                BodyHandlers.discarding());
+        }
+        return mcpPost(tool, toolCall(tool, call, new JsonObject()), SESSIONS).header("Mcp-Session-Id", session).build();
     }
 
     /** The claim that an answer allows: by the tool's own word, else by the status. */

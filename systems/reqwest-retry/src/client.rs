@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// Of MCP: with it a disconnect is a cancellation.
+/// Versions of MCP: in the first a disconnect is a cancellation, the second has sessions.
 const PROTOCOL: &str = "2026-07-28";
+const SESSIONS: &str = "2025-11-25";
 
 pub struct Claim {
     pub outcome: &'static str,
@@ -85,6 +86,9 @@ pub struct Client {
     tools: HashMap<String, Value>,
     requests: AtomicU64,
     current: Current,
+    /// What sends that which opens sessions, and the open one.
+    bare: reqwest::Client,
+    session: Mutex<Option<String>>,
 }
 
 impl Client {
@@ -103,6 +107,8 @@ impl Client {
                 .with(RetryTransientMiddleware::new_with_policy(policy))
                 .with(Attempt(current.clone()))
                 .build(),
+            bare: client.clone(),
+            session: Mutex::new(None),
             plain: ClientBuilder::new(client).with(Attempt(current.clone())).build(),
             tuned,
             timeout: start["knobs"]["call_timeout_ms"].as_u64().map(Duration::from_millis),
@@ -121,6 +127,12 @@ impl Client {
         // The middleware is documented for requests that can be safely executed again: with a key they can.
         let key = (self.tuned && tool["takes_key"] == true).then(|| uuid::Uuid::new_v4().to_string());
         let safe = key.is_some() || read_only;
+        let in_session = tool["transport"] == "mcp-sessions";
+        if in_session {
+            if let Err(e) = self.open_session(text(&tool["address"])).await {
+                return Claim::failed(format!("no session, and so no call: {e}"));
+            }
+        }
         let request = match self.request(tool, &call, key) {
             Ok(request) => request,
             Err(e) => return Claim::failed(e),
@@ -141,12 +153,37 @@ impl Client {
                     Err(e) if e.is_timeout() => call.slept(),
                     _ => call.waits_no_more(),
                 }
+                if in_session && status == 404 {
+                    *self.session.lock().unwrap() = None;
+                    return if read_only { Claim::failed("the session is gone") } else { Claim::unknown("the session is gone") };
+                }
                 match body {
-                    Ok(body) => read(status, &answer(&body, stream, tool["transport"] == "mcp"), read_only, tool),
+                    Ok(body) => read(status, &answer(&body, stream, tool["transport"] != "json"), read_only, tool),
                     Err(e) => lost(format!("HTTP {status}, and the answer broke off: {e}")),
                 }
             }
         }
+    }
+
+    /// Opens a session where there is none; no retry layer sends what opens it.
+    async fn open_session(&self, address: &str) -> Result<(), String> {
+        if self.session.lock().unwrap().is_some() {
+            return Ok(());
+        }
+        let post = |body: Value| {
+            self.bare.post(address).header("content-type", "application/json").header("accept", "application/json, text/event-stream")
+                .header("mcp-protocol-version", SESSIONS).body(body.to_string())
+        };
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": SESSIONS, "capabilities": {},
+            "clientInfo": {"name": "sixthcopy-reqwest-retry", "version": "1"}}});
+        let answer = post(hello).send().await.map_err(|e| e.to_string())?;
+        let id = answer.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_string);
+        answer.bytes().await.map_err(|e| e.to_string())?;
+        let id = id.ok_or("the answer to initialize names none")?;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});
+        post(ready).header("mcp-session-id", &id).send().await.map_err(|e| e.to_string())?;
+        *self.session.lock().unwrap() = Some(id);
+        Ok(())
     }
 
     /// The POST that calls the tool.
@@ -162,23 +199,32 @@ impl Client {
                 format!("{address}/tools/{name}"),
                 json!({"arguments": arguments, "call_id": call.given["id"], "request_id": id.to_string()}),
             ),
-            "mcp" => {
-                let meta = json!({"sixthcopy/call_id": call.given["id"], "io.modelcontextprotocol/protocolVersion": PROTOCOL,
-                    "io.modelcontextprotocol/clientCapabilities": {}});
+            "mcp" | "mcp-sessions" => {
+                let mut meta = json!({"sixthcopy/call_id": call.given["id"]});
+                if tool["transport"] == "mcp" {
+                    meta["io.modelcontextprotocol/protocolVersion"] = json!(PROTOCOL);
+                    meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+                }
                 (
                     address.to_string(),
                     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments, "_meta": meta}}),
                 )
             }
-            other => return Err(format!("transport {other} of tool {name}, expected json or mcp")),
+            other => return Err(format!("transport {other} of tool {name}, expected json, mcp or mcp-sessions")),
         };
         let url = reqwest::Url::parse(&url).map_err(|e| format!("address {url}: {e}"))?;
         let mut request = Request::new(http::Method::POST, url);
         *request.timeout_mut() = self.timeout;
         *request.body_mut() = Some(body.to_string().into());
         let mut head = vec![("content-type", "application/json".to_string())];
-        if tool["transport"] == "mcp" {
+        if tool["transport"] != "json" {
             head.push(("accept", "application/json, text/event-stream".into()));
+        }
+        if let Some(id) = self.session.lock().unwrap().clone().filter(|_| tool["transport"] == "mcp-sessions") {
+            head.push(("mcp-session-id", id));
+            head.push(("mcp-protocol-version", SESSIONS.into()));
+        }
+        if tool["transport"] == "mcp" {
             head.push(("mcp-protocol-version", PROTOCOL.into()));
             head.push(("mcp-method", "tools/call".into()));
             head.push(("mcp-name", name.into()));
