@@ -201,6 +201,7 @@ func (b *Builder) Report(classes []Class, notApplicable []NotApplicable) *Report
 		c := g.cell
 		if b.normalised {
 			c.LedgerBytes = 0 // its length hangs on addresses and times
+			c.Causes = nil    // where a call that was left and its repetition are in work at once, they hang on who is first
 			c.Histories = g.hash()
 		} else {
 			c.LatencyMS, c.TimeInUnknownMS = median(g.latency), median(g.unknown)
