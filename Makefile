@@ -36,7 +36,7 @@ setup-systems: ## make all systems ready to run; names what lacks a toolchain, w
 
 test: ## all tests that this machine can run; skipped ones are named last
 	@fakeproviders/conformance/clients/install || echo "not all clients are installed: their tests are skipped by name"
-	go test -count=1 -timeout 40m -json ./... | $(CLOSING) -deep results/deep
+	go test -count=1 -timeout 60m -json ./... | $(CLOSING) -deep results/deep
 
 deep: ## tests that take hours; their result is stored in results/deep with the commit
 	go test -count=1 -timeout 24h -tags deep -run '^TestDeep' -json ./... | $(CLOSING) -record results/deep
