@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -45,14 +43,7 @@ func TestClients(t *testing.T) {
 	if status > int(violated) {
 		t.Fatalf("status %d: %s", status, errs)
 	}
-	var text bytes.Buffer
-	if status := sixthcopy(t.Context(), []string{"report", out, "--format", "json"}, nil, &text, &text); status != 0 {
-		t.Fatalf("report: status %d: %s", status, text.String())
-	}
-	var r report.Report
-	if err := json.Unmarshal(text.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := reportOf(t, out)
 	same(t, "../../docs/clients.md", clientsPage(r, names))
 }
 

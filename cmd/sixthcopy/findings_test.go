@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -65,14 +63,7 @@ func TestFindings(t *testing.T) {
 			if status > int(violated) {
 				t.Fatalf("status %d: %s", status, errs)
 			}
-			var text bytes.Buffer
-			if status := sixthcopy(t.Context(), []string{"report", out, "--format", "json"}, nil, &text, &text); status != 0 {
-				t.Fatalf("report: status %d: %s", status, text.String())
-			}
-			var r report.Report
-			if err := json.Unmarshal(text.Bytes(), &r); err != nil {
-				t.Fatal(err)
-			}
+			r := reportOf(t, out)
 			for _, line := range f.cells {
 				holdsCell(t, r, line)
 			}

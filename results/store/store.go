@@ -296,6 +296,11 @@ func (s *Store) Find(prefix string, limit int) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trials of run %s: %w", s.path, err)
 	}
+	return s.ids(rows)
+}
+
+// ids reads a column of ids and closes the rows.
+func (s *Store) ids(rows *sql.Rows) ([]string, error) {
 	defer rows.Close()
 	var ids []string
 	for rows.Next() {
@@ -320,16 +325,7 @@ func (s *Store) Beside(t bench.Trial, folder string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trials of run %s: %w", s.path, err)
 	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("trials of run %s: %w", s.path, err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return s.ids(rows)
 }
 
 // Trial reads one trial by its whole id. The error is sql.ErrNoRows, wrapped, if there is none.
