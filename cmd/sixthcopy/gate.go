@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -87,10 +88,9 @@ func (o runOptions) gated(c *console, r *report.Report, s *store.Store, p gate.P
 	if err := o.verdict(r, s.Path()); errors.As(err, &off) && off.status == inconclusive {
 		return err
 	}
-	for _, name := range p.Systems {
-		if !slices.ContainsFunc(r.Cells, func(c report.Cell) bool { return c.System == name }) {
-			return &ending{inconclusive, fmt.Errorf("%s has no trial in %s: nothing can be said of it", name, s.Path()), "the policy's suite and workloads must have calls that it can make"}
-		}
+	if unseen := gate.Unseen(r, p); len(unseen) > 0 {
+		return &ending{inconclusive, fmt.Errorf("the policy names what the systems have no trial of in %s: %s", s.Path(), strings.Join(unseen, ", ")),
+			"the policy's suite and workloads must have calls that its systems can make"}
 	}
 	var plan storedPlan
 	if err := s.Plan(&plan); err != nil {

@@ -55,7 +55,7 @@ func TestGate(t *testing.T) {
 		t.Errorf("status %d, expected 0\n%s%s", status, out, errs)
 	}
 	file = policy("systems: [straight/other]\n")
-	if status, _, errs = cli(t, "gate", "--policy", file, stored); status != 3 || !strings.Contains(errs, "straight/other has no trial in") {
+	if status, _, errs = cli(t, "gate", "--policy", file, stored); status != 3 || !strings.Contains(errs, "system straight/other") {
 		t.Errorf("status %d, expected 3\n%s", status, errs)
 	}
 	if status, _, errs = cli(t, "gate", "--policy", filepath.Join(dir, "none.yaml"), stored); status != 2 || !strings.Contains(errs, "init gate") {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,6 +112,25 @@ type Breach struct {
 	Cell  report.Cell
 	Over  []Over
 	Pairs []report.Cell // the same cell of the system's other variants
+}
+
+// Unseen names what the policy speaks of and the report has no cell of: a gate that passes over it would pass for
+// nothing. A workload that is named by its file is known by its own name only, and not looked for.
+func Unseen(r *report.Report, p Policy) []string {
+	has := func(f func(report.Cell) bool) bool { return slices.ContainsFunc(r.Cells, f) }
+	var out []string
+	for _, name := range p.Systems {
+		if !has(func(c report.Cell) bool { return c.System == name }) {
+			out = append(out, "system "+name)
+		}
+	}
+	held := func(c report.Cell) bool { return slices.Contains(p.Systems, c.System) }
+	for _, name := range slices.Concat(p.Workloads, slices.Sorted(maps.Keys(p.At))) {
+		if !strings.ContainsAny(name, "/.") && !has(func(c report.Cell) bool { return c.Workload == name && held(c) }) {
+			out = append(out, "workload "+name)
+		}
+	}
+	return slices.Compact(out)
 }
 
 // Check holds the cells of the policy's systems against its limits. It returns how many it looked at, and those

@@ -82,6 +82,26 @@ func TestTextNamesLayerToldAndPair(t *testing.T) {
 	}
 }
 
+// What a policy names and no cell is of must not pass for held.
+func TestUnseen(t *testing.T) {
+	r := &report.Report{Cells: []report.Cell{cell("s/d", "w", bench.NoFault, 0, 0, 0), cell("s/t", "v", bench.NoFault, 0, 0, 0)}}
+	for policy, want := range map[string]string{
+		"systems: [s/d]":                           "",
+		"systems: [s/d, s/x]":                      "system s/x",
+		"systems: [s/d]\nworkloads: [w, ./v.yaml]": "",
+		"systems: [s/d]\nworkloads: [w, v]":        "workload v",
+		"systems: [s/d]\nat: {u: {extra: 0}}":      "workload u",
+	} {
+		p, err := gate.Parse("gate.yaml", []byte(policy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(gate.Unseen(r, p), ", "); got != want {
+			t.Errorf("%q: got %q, expected %q", policy, got, want)
+		}
+	}
+}
+
 func TestBrokenPolicies(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "gate.yaml is empty, expected at least `systems`",
