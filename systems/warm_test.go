@@ -224,11 +224,16 @@ func BenchmarkWarmStart(b *testing.B) {
 			defer hot.Close()
 			cold := &System{name: hot.name, patience: hot.patience, command: hot.command}
 			cold.command.warm = nil
+			open := order("start")
+			open.Start.Providers = map[string]string{}
+			for _, kind := range hot.providers { // nothing is called
+				open.Start.Providers[kind] = "http://127.0.0.1:9"
+			}
 			start := func(s *System) time.Duration {
 				began := time.Now()
 				run, err := s.Begin(b.Context(), b.TempDir())
 				if err == nil {
-					err = run.Send(b.Context(), order("start"))
+					err = run.Send(b.Context(), open)
 				}
 				if err != nil {
 					b.Fatal(err)
