@@ -370,7 +370,7 @@ func (st *stage) wait(w Word) error {
 			Detail: fmt.Sprintf("wait until %q: expected a time in RFC 3339", w.Until)})
 	}
 	key := waitKey{w.Turn, w.Ordinal, w.Why}
-	if !at.After(st.clock.Now()) { // it crossed the order that moves the clock: it is over when that is read
+	if key.why == whyTimeOut && !at.After(st.clock.Now()) { // it crossed the order that moves the clock: it is over when that is read
 		delete(st.waits, key)
 		return nil
 	}

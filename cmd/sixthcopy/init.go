@@ -40,7 +40,7 @@ func initCommand(c *console) *cobra.Command {
 	var language string
 	cmd := &cobra.Command{
 		Use:   "init system|workload|gate [DIR]",
-		Short: "Write a start that runs: an adapter, a workload, or a policy for CI",
+		Short: "Write a start that runs: an adapter, a workload or a CI policy",
 		Long: `init writes a commented start that runs as it is:
 
 system    a folder with system.yaml, an adapter and a README, in systems/mine
